@@ -288,11 +288,13 @@ void Publication::tell_dry_run(const std::vector<FolderEntry>& entries) const {
   const auto tell = [&](const fs::path& path, const char* what, const Json& size) {
     console_.object("publish", {{"path", path.string()}, {"size_bytes", size}, {"change", what}});
   };
+  Table table({"file", "size"});
   for (const FolderEntry& entry : entries) {
     total_bytes += entry.size_bytes;
     tell(folder_ / entry.path, "published", entry.size_bytes);
-    console_.answer("{:>9}  {}", human_bytes(entry.size_bytes), entry.path);
+    table.add({entry.path, human_bytes(entry.size_bytes)});
   }
+  console_.answer_table(table, {false, true});
   std::vector<std::string> written;
   if (typed_.has_card_file()) written.push_back(typed_.card);
   const auto add_own = [&](bool is_made, std::string_view name) {

@@ -10,6 +10,7 @@
 #include "plan/text/type_names.h"
 #include "tools/line/command_line.h"
 #include "tools/line/commands.h"
+#include "tools/line/topics.h"
 #include "tools/line/typed_words.h"
 #include "transforms/transforms.h"
 
@@ -99,7 +100,14 @@ std::vector<Candidate> words_of_command(const Command& command, std::string_view
 
 std::vector<Candidate> candidates(std::span<const std::string> words) {
   if (words.empty()) return {};
-  if (words.size() == 1 || (words[0] == "help" && words.size() == 2)) return command_names();
+  const bool asks_help = words[0] == "help" && words.size() == 2;
+  if (words.size() == 1 || asks_help) {
+    std::vector<Candidate> out = command_names();
+    for (const Topic& topic : all_topics()) {
+      if (asks_help) out.push_back({std::string(topic.name), std::string(topic.title)});
+    }
+    return out;
+  }
   for (const Command* command : all_commands()) {
     if (command->name != words[0]) continue;
     return words_of_command(*command, words.size() > 2 ? words[words.size() - 2] : "",

@@ -138,8 +138,8 @@ std::string help_of_program(size_t width) {
   return out + "\n" +
          wrapped(fmt::format("ckpt COMMAND -h lists the options of a command, ckpt help COMMAND "
                              "explains them.\nckpt help TOPIC explains {} or options, and a step, "
-                             "type, check, profile or family: ckpt help graft, " CKPT_USUAL_TYPE
-                             ", C02, vllm, llama.",
+                             "type, check, profile or family, like graft, " CKPT_USUAL_TYPE
+                             ", C02, vllm or llama.",
                              fmt::join(topics, ", ")),
                  width) +
          "\n";
@@ -148,7 +148,7 @@ std::string help_of_program(size_t width) {
 std::string help_of_command(const Command& command, const CommandOptions& options, bool whole,
                             size_t width) {
   std::string out = wrapped(command.help, width) + "\n\n";
-  if (whole) out += fmt::format("Examples:\n{}\n\n", command.examples);
+  if (whole) out += fmt::format("Examples:\n{}\n\n", wrapped(command.examples, width, 6));
   out += usage_of(command, options);
   for (const std::string_view group : groups_of(options)) {
     if (!whole && group == kEveryCommand) continue;

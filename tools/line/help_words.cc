@@ -9,6 +9,7 @@
 #include "core/base/nearest.h"
 #include "core/base/printable.h"
 #include "core/base/words.h"
+#include "core/model/usual_type.h"
 #include "plan/text/type_names.h"
 #include "quantizers/quantizers.h"
 #include "tools/line/help.h"
@@ -98,8 +99,7 @@ std::string of_type(const TargetType& type, size_t width) {
              fmt::format("{}, the others by llama-quantize's rules (docs/MIXTURES.md)", type.base));
   page.row("smaller", relatives_of(type, true));
   page.row("larger", relatives_of(type, false));
-  page.row("see also",
-           "ckpt list types; ckpt convert IN OUT --target-size SIZE chooses types for a size");
+  page.row("for a size", "--target-size SIZE chooses types of tensors (docs/TARGETS.md)");
   return page.text();
 }
 
@@ -161,14 +161,14 @@ std::string of_profile(const ProfileInfo& profile, size_t width) {
   }
   for (const auto& [severity, ids] : checks)
     page.row(severity_words(severity), fmt::format("{}", fmt::join(ids, " ")));
-  page.row("see also", "ckpt help CHECK explains one of these");
+  page.row("one of these", "explained by ckpt help CHECK");
   return page.text();
 }
 
 std::string of_family(const FamilyInfo& family, size_t width) {
   HelpPage page(fmt::format("{}: a family of models that ckpt converts to GGUF", family.name),
                 width);
-  page.paragraph(fmt::format("Usage: ckpt convert IN OUT.gguf --to {}", "q4_k_m"));
+  page.paragraph("Usage: ckpt convert IN OUT.gguf --to " CKPT_USUAL_TYPE);
   page.row("architectures", family.architectures);
   page.row("--mmproj", family.has_projector ? "yes: a projector for vision" : "no");
   page.row("--step vl-wrap", family.has_wrapper ? "yes: its vision class is known" : "no");

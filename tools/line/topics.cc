@@ -64,7 +64,7 @@ constexpr TopicRow kJson[] = {
     {"verdict, check", "doctor: the answer for a profile, and a finding"},
     {"progress", "with --progress json, about ten per second"},
     {"error", "code, where, message and try; also printed on stderr"},
-    {"", "  ckpt show model.gguf --tensors --json | jq -r 'select(.type == \"tensor\") | .name'"},
+    {"", "  ckpt show model.gguf --json | jq 'select(.type == \"checkpoint\") | .types'"},
     {"", "docs/JSON.md lists every type with its fields."},
 };
 

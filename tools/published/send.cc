@@ -12,14 +12,19 @@
 namespace ckpt {
 namespace {
 
-void tell_placement(const std::string& target, const Placement& placement, const Console& console) {
-  const std::string file = placement.file.empty() ? "-" : placement.file;
-  const std::string size = placement.size_bytes == 0 ? "" : human_bytes(placement.size_bytes);
-  console.answer("{:>9}  {}  ->  {}", size, file, placement.place);
-  console.object("placement", {{"target", target},
-                               {"file", placement.file},
-                               {"place", placement.place},
-                               {"size_bytes", placement.size_bytes}});
+void tell_placements(const std::string& target, const std::vector<Placement>& placements,
+                     const Console& console) {
+  Table table({"file", "size", "place"});
+  for (const Placement& placement : placements) {
+    table.add({placement.file.empty() ? "-" : placement.file,
+               placement.size_bytes == 0 ? "" : human_bytes(placement.size_bytes),
+               placement.place});
+    console.object("placement", {{"target", target},
+                                 {"file", placement.file},
+                                 {"place", placement.place},
+                                 {"size_bytes", placement.size_bytes}});
+  }
+  console.answer_table(table, {false, true});
 }
 
 void tell_sent(const std::string& target, const Sent& sent, const Console& console) {
@@ -61,8 +66,7 @@ Status check_send(const std::vector<std::string>& targets, const Shipment& shipm
   for (const std::string& address : targets) {
     CKPT_ASSIGN(const PublishTarget* target, find_publish_target(address));
     CKPT_ASSIGN(const auto placements, target->list(address, shipment));
-    if (!tells) continue;
-    for (const Placement& placement : placements) tell_placement(address, placement, console);
+    if (tells) tell_placements(address, placements, console);
   }
   return {};
 }

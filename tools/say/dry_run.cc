@@ -97,10 +97,11 @@ void show_output(const Console& console, const Output& output) {
   show_alike(console, groups);
   const uint64_t total = output.layout.size_bytes();
   console.answer("");
+  Table types({"type", "tensors", "size"});
   for (const auto& [type, sums] : by_type) {
-    console.answer("{:>6} {:<7}  {:<8} {:>10}", sums.tensors,
-                   sums.tensors == 1 ? "tensor" : "tensors", type, human_bytes(sums.size_bytes));
+    types.add({std::string(type), fmt::format("{}", sums.tensors), human_bytes(sums.size_bytes)});
   }
+  console.answer_table(types, {false, true, true});
   console.answer("{} of tensors, {:.2f} bits a weight, become {}, {:.2f} bits a weight",
                  human_bytes(before.size_bytes), before.bits(), human_bytes(after.size_bytes),
                  after.bits());

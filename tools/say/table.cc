@@ -20,6 +20,7 @@ using Row = std::vector<std::string>;
 constexpr size_t kIndent = 2;      // that callers may put in front
 constexpr size_t kGap = 2;         // between columns
 constexpr size_t kLeastFirst = 8;  // columns for the first cells
+constexpr size_t kShort = 20;      // a column that stays as wide as it is
 
 size_t longest_word(std::string_view text) {
   size_t most = 0;
@@ -107,7 +108,9 @@ std::vector<std::string> Table::lines(std::vector<bool> flush_right,
   if (!columns) columns = terminal_columns();
   const size_t most = columns ? std::max(*columns, kIndent + 1) - kIndent : row_width(widths);
   std::vector<size_t> least = widths_of(rows_, longest_word);
-  for (size_t i = 0; i < least.size(); ++i) least[i] = flush_right[i] ? widths[i] : least[i];
+  for (size_t i = 0; i < least.size(); ++i) {
+    if (flush_right[i] || widths[i] <= kShort) least[i] = widths[i];
+  }
   narrow(widths, least, most);
   least[0] = std::min(least[0], kLeastFirst);
   narrow(widths, least, most);

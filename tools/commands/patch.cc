@@ -82,7 +82,7 @@ Run declare_patch(CommandOptions& options) {
               {.place = OptionPlace::kWritten});
   options.add(
       "--link WAY", &typed->link,
-      "how unchanged files come to --out: reflink, hard or copy (default: reflink); reflink "
+      "how to link unchanged files: reflink, hard or copy (default: reflink); reflink "
       "copies where blocks cannot be shared",
       {.needs = {"--out"}});
   options.add("--rewrite-weights", &typed->run.rewrite_weights,

@@ -1,4 +1,4 @@
-// What `ckpt help TOPIC` explains, as texts; manual pages have the first two.
+// The texts of `ckpt help TOPIC`; manual pages have the first two.
 #pragma once
 
 #include <span>

@@ -30,7 +30,7 @@ bool is_among(const CodePoints (&ranges)[kCount], uint32_t code) {
       ranges, [&](CodePoints range) { return code >= range.first && code <= range.last; });
 }
 
-// What stands on the screen as one: a character, or a color.
+// A character, or a color.
 struct Glyph {
   size_t size_bytes, columns;
 };

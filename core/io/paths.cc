@@ -94,7 +94,7 @@ Failure write_failure(const fs::path& path, int error, const std::string& size) 
   if (error == ENOSPC && ::statvfs(parent_of(path).c_str(), &space) == 0) {
     return fail_with_hint(ErrorCode::kIo, "another place, or remove files from this disk",
                           "{}: the disk is full; {} and {} are free", path.string(), size,
-                          static_cast<uint64_t>(space.f_bavail) * space.f_frsize);
+                          human_bytes(static_cast<uint64_t>(space.f_bavail) * space.f_frsize));
   }
   if (error == EDQUOT) {
     return fail_with_hint(ErrorCode::kIo, "another place, or remove some of your files",

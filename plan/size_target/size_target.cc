@@ -307,7 +307,7 @@ uint64_t SizeTarget::room(uint64_t weights, uint64_t fixed_bytes) const {
 std::string SizeTarget::words_for(uint64_t bytes, uint64_t weights,
                                   std::string_view bits_words) const {
   return is_of_bits() ? fmt::format("{:.3f} {}", bits_per_weight(bytes, weights), bits_words)
-                      : human_bytes(bytes);
+                      : fmt::format("{} bytes ({})", bytes, human_bytes(bytes));
 }
 
 Result<std::pair<Conversion, ChosenTypes>> with_chosen_types(const Conversion& asked,

@@ -67,7 +67,7 @@ def lines_to_type():
     yield ["convert", "m", "x.gguf", "--to", "q4_k_m", "--dry-run", *pre]
     yield ["convert", "m", "x.gguf", "--to", "q4_k_m", *pre]
     yield ["convert", "m", "x.gguf", "--to", "q4_k_m", *pre]
-    yield ["convert", "m", "y.gguf", "--target-size", "600K", *pre]
+    yield ["convert", "m", "y.gguf", "--target-size", "2MB", *pre]
     yield ["convert", "m", "y.gguf", "--to", "nothing"]
     yield ["patch", "a.gguf", "--step", "metadata:set=general.name=A very long name of a model that nobody can read", "--dry-run"]
     yield ["patch", "m", "--step", "config:set=max_position_embeddings=40960", "--dry-run"]

@@ -186,7 +186,7 @@ int show_share(const Console& console, const ExecuteOptions& options, const Exec
   if (report.is_ended_elsewhere)
     state = "all are done; another ckpt gives the final names just now";
   if (report.was_made) state = "the output is complete already";
-  console.summary().answer("share {} done; {}", share, state);
+  console.answer("share {} done; {}", share, state);
   console.object("share", {{"share", share},
                            {"written_bytes", report.written_bytes},
                            {"missing", report.missing_shares},

@@ -160,8 +160,8 @@ def patch(path: Path, *, progress: ProgressCall | None = None, recipe: Path | No
     recipe: a JSON or YAML file with further options; - for stdin.
     step: a step to run; ckpt list steps explains them (may repeat).
     out: write the patched checkpoint here; PATH stays as it is.
-    link: how unchanged files come to --out: reflink, hard or copy (default: reflink); reflink copies where blocks
-        cannot be shared.
+    link: how to link unchanged files: reflink, hard or copy (default: reflink); reflink copies where blocks cannot be
+        shared.
     rewrite_weights: allow steps that change values of tensors in place.
     header_slack: room for later edits, in headers that are rewritten.
     dry_run: show the changes to each file, write nothing.

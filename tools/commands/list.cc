@@ -241,12 +241,9 @@ Result<int> list(const TypedList& typed, const Console& console) {
 
 Run declare_list(CommandOptions& options) {
   auto typed = std::make_shared<TypedList>();
-  options.add(
-      "WHAT", &typed->what,
-      "formats, types, steps, families, pre-tokenizers, checks, profiles, options or commands "
-      "(default: all)",
-      {.choices = {"formats", "types", "steps", "families", "checks", "profiles", "options",
-                   "commands", "pre-tokenizers"}});
+  options.add("WHAT", &typed->what, "what to list (default: all)",
+              {.choices = {"formats", "types", "steps", "families", "checks", "profiles", "options",
+                           "commands", "pre-tokenizers"}});
   options.add("--all", &typed->all, "types: also those that tensors are stored as");
   return [typed](const Console& console, const CommonOptions&) { return list(*typed, console); };
 }

@@ -83,6 +83,8 @@ enum class Change : uint8_t {
   kAddOne,            // norms whose weights are stored minus one
   kRopeQuery,         // rows of each head from halves to pairs; heads = num_attention_heads
   kRopeKey,           // the same; heads = num_key_value_heads
+  kUnpairQuery,       // the turned rows of each head from pairs to halves, for M-RoPE
+  kUnpairKey,         // the same; heads = num_key_value_heads
   kValueRows,         // value heads from grouped to tiled; a head is linear_value_head_dim rows
   kValueRowsAfterQk,  // the same, behind the rows of query and key
   kValueSingles,      // the same; a head is one row, or one value of a 1-D tensor
@@ -138,6 +140,7 @@ enum class KeySource : uint8_t {
   kRopeTenth,           // a tenth of a field of the rope parameters, where it is there
   kConstant,            // `fields`: true or false, a number, or a text, by the type of the key
   kMlpWidths,           // one width a layer: `fields` where it has an MLP alone, else 0
+  kExpertWidths,        // the same where it has experts alone
   kFieldIfTrue,         // only when the field is true
   kFullLayers,          // one flag a layer: `fields`, a list, says full; nothing without the list
   kNoWindow,            // 0 when all layers of layer_types have full attention
@@ -159,6 +162,10 @@ enum class KeySource : uint8_t {
   kDeepstack,           // entries of this list of vision_config; 3 when it does not say
   kSharedWidth,         // intermediate_size / key-value heads, when the field is not 0
   kRotaryPart,          // a field, which must be there, x hidden_size / attention heads
+  kRatio,               // a field / another, a real number
+  kByRootOfLayers,      // a field / the square root of num_hidden_layers
+  kAlphaRope,           // a run of keys: the base that dynamic scaling with an alpha gives
+  kLayerScalars,        // one number a layer: values of the tensor `fields`, {} for the layer
   kSlidingWindow,       // sliding_window, unless sliding_window_pattern is 1
 };
 
@@ -198,6 +205,8 @@ struct TokenizerRules {
   std::optional<uint64_t> end_of_turn_id = {};  // where no file speaks of one
   bool adds_bos = false;                        // said last, whatever the files say
   std::optional<bool> adds_space_prefix = {};   // said last, whatever the files say
+  std::string_view end_of_chat = {};  // a special token that takes the place of EOS
+  bool ends_by_generation = false;  // EOT is the first of several EOS of generation_config.json
   std::string_view special_tokens = {};  // "bos=[GO] eot=<end>": where nothing else names them
 };
 

@@ -197,7 +197,7 @@ void look_layer_kinds(const Look& look, const std::vector<std::string>& types) {
 constexpr std::string_view kLayerTypeList = "layer types";
 
 // Classes of configuration that vLLM has itself and that compare the list with nothing.
-constexpr std::string_view kFreeLayerTypes = " deepseek_v32 step3_text step3p5 ";
+constexpr std::string_view kFreeLayerTypes = " step3_text step3p5 ";
 
 // Whether the program's transformers takes the word for a class, or makes another of it: 5 compares
 // those of all classes with its list. llama.cpp's converter reads the file itself then.
@@ -238,6 +238,7 @@ void look_layer_types(const Look& look) {
   const bool is_old = look.profile.has_transformers_4();
   // Neither classes of transformers 4.57 nor those of vLLM 0.17.1 read the list.
   const bool is_free = has_word(kFreeLayerTypes, look.on.text_type) ||
+                       has_quirk(look.on.text_type, "free_layer_types") ||
                        (is_old && has_quirk(look.on.text_type, "ignores_layer_types"));
   if (look.is(Program::kVllm) && is_free) return;
   const auto layers = whole(*count);

@@ -46,7 +46,7 @@ struct ActivationRule {
 };
 constexpr ActivationRule kActivationRules[] = {
     {"text_config", "hidden_act", "activation:silu", " silu "},
-    {"text_config", "hidden_act", "arcee", " relu2 "},
+    {"text_config", "hidden_act", "activation:relu2", " relu2 "},
     {"text_config", "hidden_act", "activation:any", kActivations, true},
     {"text_config", "hidden_activation", "activation:gelu", " gelu gelu_pytorch_tanh "},
     {"text_config", "hidden_activation", "activation:gelu_tanh", " gelu_pytorch_tanh "},
@@ -312,7 +312,7 @@ void look_encoder(const Look& look) {
 
 // Wrappers that look up the classes of their parts by model_type.
 constexpr std::string_view kLookUpParts =
-    " llava lfm2_vl internvl idefics3 smolvlm paligemma voxtral aya_vision ";
+    " lfm2_vl internvl idefics3 smolvlm paligemma voxtral aya_vision ";
 
 void look_part_types(const Look& look) {
   const bool has_list = !look.is(Program::kSglang) && !look.is(Program::kTensorrt) &&

@@ -358,7 +358,11 @@ const Family* table_of(const Examined& on) {
   const bool is_other = on.has_text_config() && !on.text_type.empty() && table != nullptr &&
                         !has_word(table->model_types, on.text_type) &&
                         family_of_type(on.text_type) == nullptr;
-  return is_other ? nullptr : table;
+  if (is_other || table == nullptr) return nullptr;
+  for (const FamilyVariant& variant : table->variants) {  // the first that applies
+    if (variant.applies(on.text_config())) return variant.family;
+  }
+  return table;
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
-// DeepSeek-V2 and V3, GLM-4.7-Flash, and GLM-5 with its sparse attention: keys and values come from
-// a short latent (MLA).
+// DeepSeek-V2, V3 and V3.2, Youtu-LLM, Mistral 4, GLM-4.7-Flash, and GLM-5 with its sparse
+// attention: keys and values come from a short latent (MLA).
 //
 //   kv_b_proj, rows of a head:  keys [nope] | values [v]      a row is one latent
 //   k_b {heads, latent, nope}, v_b {heads, v, latent}
 //
 // Sources: llama.cpp conversion/deepseek.py (DeepseekV2Model), glm.py (Glm4MoeLiteModel,
-// GlmMoeDsaModel); transformers models/{deepseek_v2,deepseek_v3,glm4_moe_lite,glm_moe_dsa}. The
+// GlmMoeDsaModel), mistral3.py; transformers models/{deepseek_v2,deepseek_v3,deepseek_v32,youtu,
+// mistral4,glm4_moe_lite,glm_moe_dsa}. The
 // file says one key-value head and its size in the latent; DeepSeek's layer for multi-token
 // prediction is left out, GLM's is kept.
 #include "models/families/rows.h"
@@ -88,6 +89,11 @@ constexpr KeyRule kGlmMoeDsaKeys[] = {
     {"attention.indexer.top_k",      kU32, "index_topk", kNumber},
     {"attention.indexer.types",      kArray, "indexer_types", kFullLayers},
 };
+constexpr rows::KeyRules kDeepseekV32Keys = std::span(kGlmMoeDsaKeys).subspan(1, 4);
+constexpr NameRule kMistral4Names[] = {   // before the rows of experts
+    {"model.layers.{}.mlp.experts.gate_up_proj", "blk.{}.ffn_gate_up_exps.weight"},
+    {"model.layers.{}.mlp.experts.gate_up_proj.weight", "blk.{}.ffn_gate_up_exps.weight"},
+};
 constexpr KeyRule kGlm4MoeLiteKeys[] = {
     {"nextn_predict_layers", kU32, "", kNextnLayers},
 };
@@ -146,6 +152,31 @@ constexpr ClassDefault kGlmMoeDsaDefaults[] = {
     {"num_nextn_predict_layers", "1", kInShapes}, {"index_n_heads", "32", kInShapes},
     {"index_head_dim", "128", kInShapes}, {"index_topk", "2048", kInShapes},
 };
+// The converter reads the config.json of these as it stands.
+constexpr auto kDeepseekV32Defaults = rows::in_shapes({
+    {"hidden_size", "7168"}, {"intermediate_size", "18432"}, {"num_attention_heads", "128"},
+    {"qk_rope_head_dim", "64"}, {"vocab_size", "129280"}, rows::if_absent("q_lora_rank", "1536"),
+    {"moe_intermediate_size", "2048"}, {"n_routed_experts", "256"}, {"n_shared_experts", "1"},
+    {"num_hidden_layers", "61"}, {"kv_lora_rank", "512"}, {"qk_nope_head_dim", "128"},
+    {"v_head_dim", "128"}, {"first_k_dense_replace", "3"}, rows::kAllSparse,
+    {"index_n_heads", "64"}, {"index_head_dim", "128"}, {"index_topk", "2048"},
+});
+constexpr ClassDefault kYoutuDefaults[] = {
+    {"n_shared_experts", "0"}, {"rms_norm_eps", "1e-6", kInKeys},
+    {"first_k_dense_replace", "num_hidden_layers", kInShapes}, {"hidden_size", "2048", kInShapes},
+    {"intermediate_size", "6144", kInShapes}, {"num_attention_heads", "16", kInShapes},
+    {"qk_rope_head_dim", "64", kInShapes}, {"vocab_size", "128256", kInShapes},
+    rows::if_absent("q_lora_rank", "1536", kInShapes), {"num_hidden_layers", "32", kInShapes},
+    {"kv_lora_rank", "512", kInShapes}, {"qk_nope_head_dim", "128", kInShapes},
+    {"v_head_dim", "128", kInShapes}, {"tie_word_embeddings", "1", kInShapes},
+};
+constexpr auto kMistral4Defaults = rows::in_shapes({
+    {"hidden_size", "4096"}, {"intermediate_size", "12288"}, {"num_attention_heads", "32"},
+    {"qk_rope_head_dim", "64"}, {"vocab_size", "131072"}, rows::if_absent("q_lora_rank", "1024"),
+    {"moe_intermediate_size", "2048"}, {"n_routed_experts", "128"}, {"n_shared_experts", "1"},
+    {"num_hidden_layers", "36"}, {"kv_lora_rank", "256"}, {"qk_nope_head_dim", "64"},
+    {"v_head_dim", "128"}, {"first_k_dense_replace", "0"}, rows::kAllSparse,
+});
 // clang-format on
 
 // Those of V3, without a bias of the router.
@@ -166,14 +197,16 @@ void add_latent_heads(const GraphConfig& made) {
   if (made.rope.contains("mscale_all_dim")) made.rope["mscale"] = made.rope["mscale_all_dim"];
 }
 
+constexpr RowLists<NameRule> kMlaLists{kMlaNames, rows::kNextnNames, rows::kRoutedExpertNames,
+                                       rows::kExpertNames, rows::kCommonNames};
+
 constexpr Family with_latents(Family made) {
   if (made.name.empty()) {
     made.name = "deepseek2";
     made.graph_constants = kMlaConstants;
     made.untold = "mscale (as mscale_all_dim)";
   }
-  made.names = {kMlaNames, rows::kNextnNames, rows::kRoutedExpertNames, rows::kExpertNames,
-                rows::kCommonNames};
+  if (made.names.empty()) made.names = kMlaLists;
   made.keys = kDeepseekV3Keys;
   made.drops_tied_head = true;
   made.add_graph_fields = add_latent_heads;
@@ -238,6 +271,40 @@ const Family kGlmMoeDsa = with_latents({
     .more_keys = kGlmMoeDsaKeys,
     .nextn = NextnLayers::kKept,
     .tokenizer = kGlmTokenizer,
+});
+
+const Family kDeepseekV32 = with_latents({
+    .name = "deepseek32",
+    .architectures = "DeepseekV32ForCausalLM",
+    .model_types = "deepseek_v32",
+    .quirks = "layer_type:deepseek_sparse_attention activation:silu always_yarn lists_mlp_types"
+              " free_layer_types transformers_alone:_proj.bias transformers_alone:_mqa.bias",
+    .defaults = kDeepseekV32Defaults,
+    .parameters = {rows::kFrame, kMlaAttention, kDsaIndexer, rows::kMlp, rows::kRoutedExperts,
+                   rows::kNextn},
+    .has_nextn = true,
+    .more_keys = kDeepseekV32Keys,
+    .nextn = NextnLayers::kKept,
+});
+
+const Family kYoutu = with_latents({
+    .architectures = "YoutuForCausalLM",
+    .model_types = "youtu",
+    .quirks = "activation:silu transformers_alone:_proj.bias transformers_alone:_mqa.bias",
+    .defaults = kYoutuDefaults,
+    .parameters = {rows::kFrame, kMlaAttention, rows::kMlp},
+    .nextn = NextnLayers::kLeftOut,
+});
+
+const Family kMistral4 = with_latents({
+    .name = "mistral4",
+    .architectures = "Mistral4ForCausalLM",
+    .model_types = "mistral4",
+    .quirks = "activation:silu",
+    .names = {kMlaNames, kMistral4Names, rows::kRoutedExpertNames, rows::kExpertNames,
+              rows::kCommonNames},
+    .defaults = kMistral4Defaults,
+    .parameters = {rows::kFrame, kMlaAttention, rows::kMlp, kDeepseekV2Router, kDeepseekV2Experts},
 });
 
 }  // namespace ckpt

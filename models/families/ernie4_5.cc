@@ -37,11 +37,7 @@ constexpr ParameterRule kErnieMoeBias[] = {
     {"lm_head.bias", "vocab_size", kWhole, "head use_bias"},
 };
 constexpr NameRule kErnieMoeNames[] = {   // before the common rows: the first match wins
-    {"model.layers.{}.mlp.gate",                 "blk.{}.ffn_gate_inp", kNone, Store::kF32},
     {"model.layers.{}.mlp.moe_statics.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
-    {"model.layers.{}.mlp.experts.{}.gate_proj", "blk.{}.ffn_gate_exps", kExpert},
-    {"model.layers.{}.mlp.experts.{}.up_proj",   "blk.{}.ffn_up_exps", kExpert},
-    {"model.layers.{}.mlp.experts.{}.down_proj", "blk.{}.ffn_down_exps", kExpert},
 };
 constexpr KeyRule kErnieMoeKeys[] = {
     {"expert_count",                      kU32, "moe_num_experts", kNumber},
@@ -102,7 +98,8 @@ const Family kErnieMoe = {
         " transformers_alone:shared_experts.gate_proj.bias transformers_alone:lm_head.bias"
         " transformers_alone:shared_experts.up_proj.bias"
         " transformers_alone:shared_experts.down_proj.bias",
-    .names = {kErnieMoeNames, rows::kRoutedExpertNames, rows::kCommonNames},
+    .names = {kErnieMoeNames, rows::kRoutedExpertNames, rows::kGateFirstExpertNames,
+              rows::kCommonNames},
     .keys = kErnieMoeKeys,
     .defaults = kErnieMoeDefaults,
     .parameters = {rows::kFrame, rows::kAttention, kErnieBias, kErnieMlpBias, rows::kMlp,

@@ -1,8 +1,10 @@
 // GLM 4 (0414): norms before and behind attention and MLP, gate and up in one. GLM 4.5 and 4.6:
 // experts behind dense layers, with a layer for multi-token prediction, which counts whether or not
-// its tensors are there.
+// its tensors are there. GLM-4.1V and 4.5V: the same under a wrapper; llama.cpp turns halves where
+// there are sections of M-RoPE, GLM 4's class turns pairs.
 //
-// Sources: llama.cpp conversion/glm.py (Glm4Model, Glm4MoeModel); transformers models/glm4{,_moe}.
+// Sources: llama.cpp conversion/glm.py (Glm4Model, Glm4MoeModel); transformers models/glm4{,_moe},
+// glm4v{,_moe}.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -32,6 +34,20 @@ constexpr ClassDefault kGlm4Defaults[] = {
     {"max_position_embeddings", "131072", kInKeys}, {"num_hidden_layers", "40", kInShapes},
     {"attention_bias", "1", kInShapes},
 };
+constexpr NameRule kGlm4vNames[] = {   // before the others; rows move where there are sections
+    {"model.layers.{}.self_attn.q_proj", "blk.{}.attn_q", kUnpairQuery},
+    {"model.layers.{}.self_attn.k_proj", "blk.{}.attn_k", kUnpairKey},
+};
+constexpr ClassDefault kGlm4vDefaults[] = {
+    {"hidden_size", "4096"}, {"intermediate_size", "13696"}, {"num_attention_heads", "32"},
+    {"num_key_value_heads", "2"}, {"rms_norm_eps", "1e-5", kInKeys},
+    {"rope_theta", "10000", kInKeys}, {"vocab_size", "151552"},
+    {"max_position_embeddings", "32768", kInKeys}, {"num_hidden_layers", "40", kInShapes},
+    rows::kHeadOfWidth,
+};
+// Of both classes.
+constexpr std::string_view kGlm4Tokens =
+    "eos=<|endoftext|> eot=<|user|> unk=<|endoftext|> bos=<|endoftext|>";
 constexpr auto kGlm4MoeNorms = rows::under("use_qk_norm", rows::kAttentionNorms);
 constexpr KeyRule kGlm4MoeKeys[] = {
     {"rope.dimension_count",       kU32, "0.5", kPartialRotary},
@@ -55,6 +71,17 @@ constexpr ClassDefault kGlm4MoeDefaults[] = {
     {"num_nextn_predict_layers", "1"}, {"num_hidden_layers", "46", kInShapes}, rows::kHeadOfWidth,
     rows::kAllSparse,
 };
+constexpr ClassDefault kGlm4vMoeDefaults[] = {
+    {"hidden_size", "4096"}, {"intermediate_size", "10944"}, {"num_attention_heads", "96"},
+    {"num_key_value_heads", "8"}, {"rms_norm_eps", "1e-5", kInKeys},
+    {"rope_theta", "10000", kInKeys}, {"vocab_size", "151424"},
+    {"max_position_embeddings", "65536", kInKeys}, {"moe_intermediate_size", "1408"},
+    {"num_experts_per_tok", "8", kInKeys}, {"n_routed_experts", "128"}, {"n_shared_experts", "1"},
+    {"n_group", "1", kInKeys}, {"topk_group", "1", kInKeys}, {"first_k_dense_replace", "1"},
+    {"routed_scaling_factor", "1", kInKeys}, {"norm_topk_prob", "1", kInKeys},
+    {"num_hidden_layers", "46", kInShapes}, rows::kHeadOfWidth, rows::kAllSparse,
+    {"attention_bias", "1", kInShapes},
+};
 // clang-format on
 
 }  // namespace
@@ -64,12 +91,40 @@ const Family kGlm4 = {
     .architectures = "Glm4ForCausalLM",
     .model_types = "glm4",
     .quirks = "ignores_layer_types activation:silu asks_nothing_of_rope skips_tied_head",
-    .names = {kGlm4Names, rows::kCommonNames},
+    .names = {kGlm4vNames, kGlm4Names, rows::kCommonNames},
     .keys = kGlm4Keys,
     .defaults = kGlm4Defaults,
     .parameters = {rows::kFrame, rows::kAttention, kGlm4Norms, rows::kQkvAttentionBias, kGlm4Mlp},
-    .tokenizer = {.special_tokens =
-                      "eos=<|endoftext|> eot=<|user|> unk=<|endoftext|> bos=<|endoftext|>"},
+    .tokenizer = {.special_tokens = kGlm4Tokens},
+};
+
+const Family kGlm4v = {
+    .name = "glm4",
+    .architectures = "Glm4vForConditionalGeneration",
+    .model_types = "glm4v_text glm4v",
+    .quirks = "activation:silu",
+    .names = {kGlm4vNames, kGlm4Names, rows::kCommonNames},
+    .keys = kGlm4Keys,
+    .defaults = kGlm4vDefaults,
+    .parameters = {rows::kFrame, rows::kAttention, kGlm4Norms, rows::kQkvBias, kGlm4Mlp},
+    .is_partial = true,  // no table has the tower
+    .tokenizer = {.special_tokens = kGlm4Tokens},
+};
+
+const Family kGlm4vMoe = {
+    .name = "glm4moe",
+    .architectures = "Glm4vMoeForConditionalGeneration",
+    .model_types = "glm4v_moe_text glm4v_moe",
+    .quirks = "activation:silu",
+    .names = {rows::kNormBehindName, rows::kNextnNames, rows::kRoutedExpertNames,
+              rows::kExpertNames, rows::kCommonNames},
+    .keys = kGlm4MoeKeys,
+    .defaults = kGlm4vMoeDefaults,
+    .parameters = {rows::kFrame, rows::kAttention, kGlm4MoeNorms, rows::kQkvAttentionBias,
+                   rows::kMlp, rows::kRoutedExperts},
+    .is_partial = true,
+    .nextn = NextnLayers::kKept,
+    .tokenizer = kGlmTokenizer,
 };
 
 const Family kGlm4Moe = {

@@ -60,7 +60,25 @@ namespace ckpt {
   FAMILY(kErnieMoe)           \
   FAMILY(kGptNeox)            \
   FAMILY(kQwen2Vl)            \
-  FAMILY(kQwen25Vl)
+  FAMILY(kQwen25Vl)           \
+  FAMILY(kArcee)              \
+  FAMILY(kDots1)              \
+  FAMILY(kAfmoe)              \
+  FAMILY(kExaoneMoe)          \
+  FAMILY(kHyV3)               \
+  FAMILY(kBailingMoe2)        \
+  FAMILY(kDeepseekV32)        \
+  FAMILY(kYoutu)              \
+  FAMILY(kMistral4)           \
+  FAMILY(kLlava)              \
+  FAMILY(kGlm4v)              \
+  FAMILY(kGlm4vMoe)           \
+  FAMILY(kGlm)                \
+  FAMILY(kCohere2Moe)         \
+  FAMILY(kMiniCpm)            \
+  FAMILY(kHunyuanDense)       \
+  FAMILY(kInternLm3)          \
+  FAMILY(kApertus)
 
 #define CKPT_DECLARE(family) extern const Family family;
 CKPT_FAMILIES(CKPT_DECLARE)

@@ -1,5 +1,6 @@
 // Mistral, Mistral 3 under its wrapper, Ministral 3: Llama's layers under defaults of their own.
-// Mixtral: with experts, whose names are w1 (gate), w2 (down) and w3 (up).
+// Pixtral and LLaVA: Mistral's or Llama's text under a wrapper. Mixtral: with experts, whose names
+// are w1 (gate), w2 (down) and w3 (up).
 //
 // Sources: llama.cpp conversion/llama.py (LlamaModel.modify_tensors), mistral3.py; transformers
 // models/{mistral,mistral3,ministral3,mixtral}. Mistral with layer_types is read as Ministral,
@@ -57,6 +58,14 @@ constexpr Family mistral3(Family made) {
   return made;
 }
 
+bool has_latents(const JsonValue& config) { return text_in(config, "model_type") == "mistral4"; }
+bool has_llama_text(const JsonValue& config) { return text_in(config, "model_type") == "llama"; }
+bool has_other_text(const JsonValue& config) { return text_in(config, "model_type") != "mistral"; }
+const FamilyVariant kLlavaVariants[] = {
+    {has_llama_text, &kLlama},
+    {has_other_text, nullptr, "Llava with a text model that is neither Mistral nor Llama"}};
+const FamilyVariant kMistral3Variants[] = {{has_latents, &kMistral4}};
+
 }  // namespace
 
 const Family kMistral = {
@@ -92,7 +101,23 @@ const Family kMistral3 = mistral3({
     .quirks = "stops_at:image_size=tln ties_outside vision_activation:gated projector_activation"
               " looks_up_parts norms_feed_linears tower:pixtral",
     .defaults = kMistralDefaults,
+    .variants = kMistral3Variants,
 });
+
+const Family kLlava = {
+    .name = "llama",
+    .architectures = "LlavaForConditionalGeneration",
+    .model_types = "llava",
+    .quirks = "looks_up_parts",
+    .names = rows::kPairLists,
+    .keys = rows::kLlamaKeys,
+    .defaults = kMistralDefaults,
+    .parameters = rows::kLlamaRules,
+    .is_partial = true,  // towers of several classes
+    .variants = kLlavaVariants,
+    .has_rope_factors = true,
+    .tokenizer = kLlamaTokenizer,
+};
 
 const Family kMixtral = {
     .name = "llama",

@@ -1,4 +1,5 @@
-// Nemotron-H: each layer is Mamba 2 (M), attention (*) or an MLP (-), by hybrid_override_pattern.
+// Nemotron-H and Nemotron 3: each layer is Mamba 2 (M), attention (*), an MLP (-) or experts (E),
+// by hybrid_override_pattern.
 //
 // Sources: llama.cpp conversion/nemotron.py (NemotronHModel), granite.py, mamba.py, which read
 // config.json as it stands; the class's own modeling_nemotron_h.py and configuration_nemotron_h.py.
@@ -81,6 +82,16 @@ constexpr NameRule kNemotronHNames[] = {
     {"backbone.layers.{}.mixer.norm",          "blk.{}.ssm_norm", kNormGroups},
     {"backbone.layers.{}.mixer.out_proj",      "blk.{}.ssm_out"},
 };
+constexpr NameRule kNemotronHMoeNames[] = {
+    {"backbone.layers.{}.mixer.gate",             "blk.{}.ffn_gate_inp", kNone, Store::kF32},
+    {"backbone.layers.{}.mixer.gate.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
+    {"backbone.layers.{}.mixer.experts.{}.down_proj", "blk.{}.ffn_down_exps", kExpert},
+    {"backbone.layers.{}.mixer.experts.{}.up_proj", "blk.{}.ffn_up_exps", kExpert},
+    {"backbone.layers.{}.mixer.shared_experts.up_proj", "blk.{}.ffn_up_shexp"},
+    {"backbone.layers.{}.mixer.shared_experts.down_proj", "blk.{}.ffn_down_shexp"},
+    {"backbone.layers.{}.mixer.fc1_latent_proj",  "blk.{}.ffn_latent_down"},
+    {"backbone.layers.{}.mixer.fc2_latent_proj",  "blk.{}.ffn_latent_up"},
+};
 constexpr KeyRule kNemotronHKeys[] = {
     {"vocab_size",              kU32, "vocab_size"},
     {"rope.dimension_count",    kU32, "hidden_size/num_attention_heads", kNumber},
@@ -95,6 +106,15 @@ constexpr KeyRule kNemotronHKeys[] = {
     {"attention.key_length",    kU32, "attention_width", kNumber},
     {"attention.value_length",  kU32, "attention_width", kNumber},
     {"feed_forward_length",     kArray, "intermediate_size", kMlpWidths},
+};
+constexpr KeyRule kNemotronHMoeKeys[] = {
+    {"feed_forward_length",               kArray, "moe_intermediate_size", kExpertWidths},
+    {"expert_feed_forward_length",        kU32, "moe_intermediate_size", kNumber},
+    {"expert_shared_feed_forward_length", kU32, "moe_shared_expert_intermediate_size", kNumber},
+    {"expert_shared_count",               kU32, "n_shared_experts", kNumber},
+    {"expert_weights_norm",               kBool, "norm_topk_prob"},
+    {"expert_weights_scale",              kF32, "routed_scaling_factor"},
+    {"moe_latent_size",                   kU32, "moe_latent_size"},
 };
 constexpr ClassDefault kNemotronHDefaults[] = {
     {"vocab_size", "131072", kInShapes}, {"hidden_size", "4096", kInShapes},
@@ -112,33 +132,44 @@ constexpr ClassDefault kNemotronHDefaults[] = {
 };
 // clang-format on
 
+constexpr Family nemotron_h(Family made) {
+  made.architectures = "NemotronHForCausalLM";
+  made.model_types = "nemotron_h";
+  made.activation = {"relu2", "mlp_hidden_act", true};
+  made.quirks = "may_rotate_nothing tells:use_conv_bias=ssm_conv1d.bias";
+  made.defaults = kNemotronHDefaults;
+  made.parameters = {kNemotronHLayer};
+  made.root = "backbone.";
+  made.norm_groups = "n_groups";
+  made.ignores_head_dim = true;
+  made.vocabulary_multiple = 8;
+  made.graph_constants = {{"mamba_hidden_act", "\"silu\""}};
+  made.own_spellings = "layer_norm_epsilon n_routed_experts";
+  made.untold =
+      "max_position_embeddings (such files say 1048576, whatever the model was trained "
+      "for), time_step_limit";
+  return made;
+}
+
+const Family kNemotronHMoe = nemotron_h({
+    .name = "nemotron_h_moe",
+    .names = {kNemotronHMoeNames, kNemotronHNames},
+    // The last of these is the width of MLPs.
+    .keys = std::span(kNemotronHKeys).first(std::size(kNemotronHKeys) - 1),
+    .more_keys = kNemotronHMoeKeys,
+});
+
 bool has_routed_experts(const JsonValue& config) { return config.contains("num_experts_per_tok"); }
-const FamilyVariant kNemotronHVariants[] = {
-    {has_routed_experts, nullptr, "Nemotron-H with experts (num_experts_per_tok)"}};
+const FamilyVariant kNemotronHVariants[] = {{has_routed_experts, &kNemotronHMoe}};
 
 }  // namespace
 
-const Family kNemotronH = {
+const Family kNemotronH = nemotron_h({
     .name = "nemotron_h",
-    .architectures = "NemotronHForCausalLM",
-    .model_types = "nemotron_h",
-    .activation = {"relu2", "mlp_hidden_act", true},
-    .quirks = "may_rotate_nothing tells:use_conv_bias=ssm_conv1d.bias",
     .names = {kNemotronHNames},
     .keys = kNemotronHKeys,
-    .defaults = kNemotronHDefaults,
-    .parameters = {kNemotronHLayer},
-    .root = "backbone.",
     .variants = kNemotronHVariants,
-    .norm_groups = "n_groups",
-    .ignores_head_dim = true,
-    .vocabulary_multiple = 8,
     .tokenizer = {.adds_bos = true},
-    .graph_constants = {{"mamba_hidden_act", "\"silu\""}},
-    .own_spellings = "layer_norm_epsilon",
-    .untold =
-        "max_position_embeddings (such files say 1048576, whatever the model was trained "
-        "for), time_step_limit",
-};
+});
 
 }  // namespace ckpt

@@ -64,6 +64,14 @@ constexpr std::array<ParameterRule, kCount> under(std::string_view when,
   return out;
 }
 
+// Defaults of a class that the converter does not know: it reads config.json as it stands.
+template <size_t kCount>
+constexpr std::array<ClassDefault, kCount> in_shapes(const ClassDefault (&fields)[kCount]) {
+  std::array<ClassDefault, kCount> out = std::to_array(fields);
+  for (ClassDefault& field : out) field.read_by = ReadBy::kShapes;
+  return out;
+}
+
 // clang-format off
 inline constexpr ParameterRule kFrame[] = {
     {"model.embed_tokens.weight",        "vocab_size hidden_size"},
@@ -113,6 +121,9 @@ inline constexpr ParameterRule kMlpBias[] = {
     {".mlp.up_proj.bias",   "intermediate_size", kRows, "dense mlp_bias"},
     {".mlp.down_proj.bias", "hidden_size", kWhole, "dense mlp_bias"},
 };
+inline constexpr std::span<const ParameterRule>
+    kGatelessMlp = std::span(kMlp).subspan(1),
+    kGatelessMlpBias = std::span(kMlpBias).subspan(1);
 
 inline constexpr ParameterRule kExperts[] = {
     {".mlp.gate.weight", "num_experts hidden_size", kWhole, "sparse"},
@@ -127,6 +138,8 @@ inline constexpr ParameterRule kExperts[] = {
     {".mlp.experts.down_proj", "num_experts hidden_size moe_intermediate_size", kColumns,
      "sparse stacked"},
 };
+// Without the router.
+inline constexpr std::span<const ParameterRule> kExpertProjections = std::span(kExperts).subspan(1);
 inline constexpr ParameterRule kSharedExpert[] = {
     {".mlp.shared_expert.gate_proj.weight", "shared_expert_intermediate_size hidden_size", kRows,
      "sparse shared_expert_intermediate_size"},
@@ -158,6 +171,8 @@ inline constexpr ParameterRule kRoutedExperts[] = {
     {".mlp.shared_experts.down_proj.weight", "hidden_size n_shared_experts*moe_intermediate_size",
      kColumns, "sparse n_shared_experts"},
 };
+inline constexpr std::span<const ParameterRule>
+    kSharedExperts = std::span(kRoutedExperts).subspan(7);
 // As Mixtral names them: w1 is the gate, w2 down, w3 up.
 inline constexpr ParameterRule kSparseMoe[] = {
     {".block_sparse_moe.gate.weight",          "num_local_experts hidden_size"},
@@ -217,6 +232,13 @@ inline constexpr NameRule kExpertNames[] = {
     {"model.layers.{}.mlp.shared_expert.down_proj", "blk.{}.ffn_down_shexp"},
     {"model.layers.{}.mlp.shared_expert_gate",    "blk.{}.ffn_gate_inp_shexp", kNone, Store::kF32},
 };
+// The same, where stacks come gate, up, down.
+inline constexpr NameRule kGateFirstExpertNames[] = {
+    {"model.layers.{}.mlp.gate",                 "blk.{}.ffn_gate_inp", kNone, Store::kF32},
+    {"model.layers.{}.mlp.experts.{}.gate_proj", "blk.{}.ffn_gate_exps", kExpert},
+    {"model.layers.{}.mlp.experts.{}.up_proj",   "blk.{}.ffn_up_exps", kExpert},
+    {"model.layers.{}.mlp.experts.{}.down_proj", "blk.{}.ffn_down_exps", kExpert},
+};
 
 inline constexpr NameRule kRoutedExpertNames[] = {
     {"model.layers.{}.mlp.gate.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
@@ -265,6 +287,7 @@ inline constexpr std::span<const NameRule> kOneNormNames =
 // ---- lists that several families have ---------------------------------------------------------
 
 using Rules = std::span<const ParameterRule>;
+using KeyRules = std::span<const KeyRule>;
 inline constexpr RowLists<ParameterRule> kLlamaRules{kFrame, kAttention, kAttentionBias, kMlp,
                                                      kMlpBias};
 inline constexpr RowLists<ParameterRule> kQwen2Rules{kFrame, kAttention, kQkvBias, kMlp};

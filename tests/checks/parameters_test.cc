@@ -220,13 +220,13 @@ TEST(Parameters, FindingsCountAndNameTheFirst) {
 TEST(Parameters, ModelsWithoutATableAreNotChecked) {
   Checkpoint model = open_model("llama-micro");
   edit(model, [](Json& json) {
-    json["architectures"] = {"ApertusForCausalLM"};
-    json["model_type"] = "apertus";
+    json["architectures"] = {"NemotronForCausalLM"};
+    json["model_type"] = "nemotron";
   });
   const auto diagnosis = diagnose(model, {{"vllm"}, false, {}, nullptr});
   ASSERT_TRUE(diagnosis.has_value());
   EXPECT_TRUE(diagnosis->is_good());
-  EXPECT_NE(diagnosis->verdicts.at(0).not_checked.find("ApertusForCausalLM"), std::string::npos);
+  EXPECT_NE(diagnosis->verdicts.at(0).not_checked.find("NemotronForCausalLM"), std::string::npos);
 }
 
 TEST(Parameters, NumbersBeyondAnyModelAreAnAnswer) {

@@ -17,6 +17,11 @@ import tempfile
 from llama_cpp_library import logits
 
 NOT_TAKEN = {
+    "deepseek-v32": "GGML_ASSERT(ggml_can_mul_mat(a, b)): heads of the indexer that are too small",
+    "dots1": "'blk.0.attn_k.weight' has wrong shape: it expects as many heads of keys as of queries",
+    "ling2": "'blk.0.attn_qkv.weight' has wrong shape: heads that are together wider than the model",
+    "mistral4": "GGML_ASSERT(*cur_backend_id != -1): heads that are too small",
+    "youtu": "the same",
     "cohere": "wrong number of tensors; expected 22, got 18: norms of q and k are read from 64 layers on",
     "ernie45-moe": "'blk.1.ffn_gate_shexp.weight' has wrong shape: two shared experts are read as one",
     "exaone4": "'blk.0.attn_output.weight' has wrong shape: heads that are together wider than the model",

@@ -37,8 +37,9 @@ std::vector<ReturnedModel> returned_models() {
   std::vector<ReturnedModel> out{
       micro_model("llama-micro", "qwen2"), micro_model("qwen3-micro", "qwen2"),
       micro_model("qwen35-micro", "qwen35"), micro_model("qwen35moe-micro", "qwen35")};
-  for (const char* name : {"cohere",       "cohere2",       "deepseek-v2",
-                           "deepseek-v3",  "ernie45",       "ernie45-moe",
+  for (const char* name : {"arcee",        "cohere",        "cohere2",
+                           "cohere2-moe",  "deepseek-v2",   "deepseek-v3",
+                           "dots1",        "ernie45",       "ernie45-moe",
                            "exaone4",      "gemma",         "gemma2",
                            "gemma3",       "gemma3-vl",     "gemma4",
                            "gemma4-vl",    "glm-moe-dsa",   "glm4",

@@ -42,8 +42,11 @@ void take_largest(const LayerNumbers& numbers, std::string_view field, JsonValue
 }
 
 bool has_pattern(const Family& family) {
-  return std::ranges::any_of(
-      family.keys, [](const KeyRule& rule) { return rule.source == KeySource::kMlpWidths; });
+  const auto is_width = [](const KeyRule& rule) {
+    return rule.source == KeySource::kMlpWidths || rule.source == KeySource::kExpertWidths;
+  };
+  return std::ranges::any_of(family.keys, is_width) ||
+         std::ranges::any_of(family.more_keys, is_width);
 }
 
 // Layers without heads of keys have something else in the place of attention: Mamba or a
@@ -62,14 +65,15 @@ void take_heads(const KeyRule& rule, const LayerNumbers& heads, const Family& fa
   }
 }
 
-// Layers that have a width are MLPs.
+// Layers that have a width are MLPs, or experts.
 void take_widths(const KeyRule& rule, const LayerNumbers& widths, JsonValue& config) {
+  const char letter = rule.source == KeySource::kExpertWidths ? 'E' : '-';
   take_largest(widths, rule.fields, config);
   const std::string* found = text_of(config, "hybrid_override_pattern");
   if (found == nullptr) return;
   std::string pattern = *found;
   for (size_t i = 0; i < std::min(pattern.size(), widths.size()); ++i) {
-    if (widths[i] > 0) pattern[i] = '-';
+    if (widths[i] > 0) pattern[i] = letter;
   }
   config["hybrid_override_pattern"] = pattern;
 }
@@ -116,6 +120,7 @@ bool take_layer_list(const KeyRule& rule, const MetaValue& value, const Family& 
     case KeySource::kAttentionHeads:
       if (!numbers.empty()) take_heads(rule, numbers, family, layers, config);
       return true;
+    case KeySource::kExpertWidths:
     case KeySource::kMlpWidths: take_widths(rule, numbers, config); return true;
     case KeySource::kFullOrSlidingHeads: take_heads_of_kinds(numbers, config); return true;
     case KeySource::kWideFeedForward:

@@ -15,7 +15,7 @@
 namespace ckpt {
 namespace {
 
-constexpr std::string_view kSparseAttention = "layer_type:deepseek_sparse_attention deepseek_v32";
+constexpr std::string_view kSparseAttention = "layer_type:deepseek_sparse_attention";
 
 // The first rule that fits wins.
 const std::vector<SharedInput> kSharedInputs = {

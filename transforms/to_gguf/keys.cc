@@ -2,11 +2,13 @@
 // (llama.cpp conversion/base.py TextModel.set_gguf_parameters and the family's).
 #include "transforms/to_gguf/keys.h"
 
+#include <cmath>
 #include <cstdlib>
 
 #include "core/base/arithmetic.h"
 #include "core/model/json_documents.h"
 #include "transforms/to_gguf/model.h"
+#include "transforms/to_gguf/names.h"
 
 namespace ckpt {
 namespace {
@@ -202,6 +204,60 @@ struct KeyWriter {
     return corrupt("config.json: rope_parameters have no {}", rule.fields);
   }
 
+  Result<double> real(std::string_view field) const {
+    const auto value = number(model.field(field));
+    if (value) return *value;
+    return corrupt("config.json: {} is missing, or not a number", field);
+  }
+
+  Status ratio(const KeyRule& rule) const {
+    const size_t over = rule.fields.find('/');
+    CKPT_ASSIGN(const double value, real(rule.fields.substr(0, over)));
+    CKPT_ASSIGN(const double divisor, real(rule.fields.substr(over + 1)));
+    if (divisor != 0) return set(rule.key, rule.type, JsonValue(value / divisor));
+    return corrupt("config.json: {} is 0", rule.fields.substr(over + 1));
+  }
+
+  // Dynamic scaling with an alpha is a larger base, for 2^18 tokens whatever config.json says
+  // (llama.cpp conversion/hunyuan.py set_gguf_parameters, which knows these bases alone).
+  Status alpha_rope() const {
+    if (text_in(rope(), "rope_type") != "dynamic") return {};
+    constexpr uint64_t kContext = 262144;
+    const auto base = number(known(rope(), "rope_theta"));
+    const auto alpha = number(known(rope(), "alpha"));
+    CKPT_ASSIGN(const uint64_t said, model.count("max_position_embeddings"));
+    CKPT_ASSIGN(const uint64_t head, model.head_values());
+    if (base != 10000.0 || (said != 32768 && said != kContext) || head <= 2) {
+      return unsupported(
+          "config.json: dynamic RoPE of base {} for {} positions; known is 10000 for 32768 or {}",
+          base.value_or(0), said, kContext);
+    }
+    const auto size = static_cast<double>(head);
+    CKPT_TRY(set("rope.freq_base", MetaType::kF32,
+                 JsonValue(*base * std::pow(alpha.value_or(50), size / (size - 2)))));
+    out.set(full("rope.scaling.type"), MetaValue::text("none"));
+    CKPT_TRY(set("rope.scaling.factor", MetaType::kF32, JsonValue(1)));
+    CKPT_TRY(set_count("rope.scaling.original_context_length", kContext));
+    return set_count("context_length", kContext);
+  }
+
+  // Values of a tensor that each layer has one of.
+  Status layer_scalars(const KeyRule& rule) const {
+    std::vector<float> values;
+    for (uint64_t layer = 0; layer < model.layers; ++layer) {
+      const std::string name = fill_in(rule.fields, {std::to_string(layer)});
+      const Tensor* tensor = checkpoint.find_tensor(name);
+      if (tensor == nullptr) return corrupt("tensor '{}' is missing", name);
+      CKPT_ASSIGN(const std::vector<float> found, read_values(*tensor, 1));
+      if (found.size() != 1) {
+        return corrupt("tensor '{}' has {} values; expected one", name, found.size());
+      }
+      values.push_back(found[0]);
+    }
+    out.set(std::string(rule.key), MetaValue::array(make_f32_array(values)));
+    return {};
+  }
+
   // nullptr where there is none.
   Result<const JsonValue*> list(const KeyRule& rule) const {
     const JsonValue* found = model.field(rule.fields);
@@ -288,7 +344,12 @@ struct KeyWriter {
       case KeySource::kConstant:
         out.set(full(rule.key), constant_of(rule));
         return {};
+<<<<<<< HEAD
       case KeySource::kMlpWidths: return counts_where(rule, &ResolvedLayer::is_mlp);
+=======
+      case KeySource::kMlpWidths: return counts_where(rule, LayerMixer::kNone);
+      case KeySource::kExpertWidths: return counts_where(rule, LayerMixer::kExperts);
+>>>>>>> 3b08240a (Eighteen more families become GGUFs byte for byte, Nemotron 3 Nano and Mistral 4 among them)
       case KeySource::kFieldIfTrue:
         if (is_truthy(model.field(rule.fields))) out.set(full(rule.key), MetaValue::boolean(true));
         return {};
@@ -296,7 +357,19 @@ struct KeyWriter {
       case KeySource::kNoWindow: return no_window(rule);
       case KeySource::kNextnSaid:
         return set_known(rule, model.keeps_mtp ? model.field(rule.fields) : nullptr);
+<<<<<<< HEAD
       case KeySource::kAttentionHeads: return counts_where(rule, &ResolvedLayer::is_attention);
+=======
+      case KeySource::kAttentionHeads: return counts_where(rule, LayerMixer::kAttention);
+      case KeySource::kRatio: return ratio(rule);
+      case KeySource::kByRootOfLayers: {
+        CKPT_ASSIGN(const double value, real(rule.fields));
+        return set(rule.key, rule.type,
+                   JsonValue(value / std::sqrt(static_cast<double>(model.layers))));
+      }
+      case KeySource::kAlphaRope: return alpha_rope();
+      case KeySource::kLayerScalars: return layer_scalars(rule);
+>>>>>>> 3b08240a (Eighteen more families become GGUFs byte for byte, Nemotron 3 Nano and Mistral 4 among them)
       default: {
         CKPT_ASSIGN(const std::optional<MetaValue> value, attention_key(rule, model));
         if (value) out.set(full(rule.key), *value);

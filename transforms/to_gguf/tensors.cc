@@ -51,7 +51,15 @@ void give_one_type(std::vector<Tensor>& tensors, const Codec& f32) {
 
 class TensorList {
  public:
-  TensorList(const Model& model, Codecs codecs) : model_(model), codecs_(codecs) {}
+  TensorList(const Model& model, Codecs codecs) : model_(model), codecs_(codecs) {
+    std::set<std::string_view> stacks;
+    for (const std::span<const NameRule> list : model.family->names) {
+      for (const NameRule& rule : list) {
+        if (rule.change == Change::kExpert) stacks.insert(rule.to);
+      }
+    }
+    projections_ = stacks.size();
+  }
 
   // Tensors that are done, in front of all others.
   Status add_made(std::vector<Tensor> made) {
@@ -101,7 +109,8 @@ class TensorList {
       uint64_t seen = 0;
       for (const auto& [rule, list] : experts) seen += list.size();
       CKPT_ASSIGN(const uint64_t count, model_.count(kExpertCounts));
-      return corrupt("layer {} has {} tensors of experts; expected {} x 3", layer, seen, count);
+      return corrupt("layer {} has {} tensors of experts; expected {} x {}", layer, seen, count,
+                     projections_);
     }
     return std::move(out_);
   }
@@ -119,13 +128,13 @@ class TensorList {
     }
     uint64_t seen = 0;
     for (const auto& [rule, list] : layer) seen += list.size();
-    if (seen < count * 3) return {};
+    if (seen < count * projections_) return {};
     const Experts whole_layer = std::move(layer);
     experts_.erase(match.numbers[0]);
     return stack(whole_layer);
   }
 
-  // Rows of the table are down, gate, up: the order in which they are written.
+  // In the order of the table's rows.
   Status stack(const Experts& experts) {
     for (const auto& [rule, list] : experts) {
       std::vector<Tensor> tensors;
@@ -165,6 +174,7 @@ class TensorList {
 
   const Model& model_;
   Codecs codecs_;
+  uint64_t projections_ = 0;  // that an expert has
   std::vector<Tensor> out_;
   std::set<std::string> names_;
   std::vector<std::string> unknown_;

@@ -125,6 +125,30 @@ Result<Tensor> tile_columns(Tensor tensor, const Heads& heads) {
   return with_op(std::move(tensor), PermuteColumns{std::move(index)});
 }
 
+// Of each head, the rows that are turned: even ones, odd ones. They stay without M-RoPE sections.
+Result<Tensor> unpaired_rows(Tensor tensor, uint64_t heads, const Model& model) {
+  if (member(model.rope, "mrope_section") == nullptr) return tensor;
+  CKPT_ASSIGN(const uint64_t size, model.head_values());
+  CKPT_TRY(check_rows(tensor, row_count(tensor), {0, heads, size}, "rows"));
+  const double part = number(known(model.rope, "partial_rotary_factor")).value_or(0.5);
+  if (!(part > 0) || part > 1) {
+    return corrupt("config.json: partial_rotary_factor is {}; expected above 0 to 1", part);
+  }
+  const auto turned = static_cast<uint64_t>(static_cast<double>(size) * part);
+  if (turned % 2 != 0) {
+    return corrupt("config.json: {} values of a head are turned; expected an even number", turned);
+  }
+  std::vector<RowRun> runs;
+  for (uint64_t head = 0; head < heads; ++head) {
+    for (uint64_t i = 0; i < turned; ++i) {
+      const uint64_t pair = i % (turned / 2);
+      runs.push_back({head * size + pair * 2 + (i < turned / 2 ? 0 : 1), 1});
+    }
+    if (turned < size) runs.push_back({head * size + turned, size - turned});
+  }
+  return reordered(std::move(tensor), runs);
+}
+
 Result<Tensor> qkv_of_heads(Tensor tensor, const Model& model) {
   CKPT_ASSIGN(const uint64_t heads, model.count("num_attention_heads"));
   const uint64_t rows = row_count(tensor);
@@ -245,6 +269,13 @@ Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {
       CKPT_ASSIGN(const uint64_t heads, model.count(is_query ? "n_heads num_attention_heads"
                                                              : "n_kv_heads num_key_value_heads"));
       return pair_rows(std::move(tensor), heads);
+    }
+    case Change::kUnpairQuery:
+    case Change::kUnpairKey: {
+      const bool is_query = change == Change::kUnpairQuery;
+      CKPT_ASSIGN(const uint64_t heads,
+                  model.count(is_query ? "num_attention_heads" : "num_key_value_heads"));
+      return unpaired_rows(std::move(tensor), heads, model);
     }
     default: break;
   }

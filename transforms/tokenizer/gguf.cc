@@ -42,13 +42,13 @@ const std::vector<std::string>& texts_at(const Metadata& metadata, std::string_v
   return array == nullptr ? kNone : array->texts;
 }
 
+// The first of one name, as on the way back.
 const Family& family_of(const Checkpoint& gguf) {
   static constexpr Family kNone{};
-  const Family* out = &kNone;
   for (const Family* family : families()) {
-    if (family->name == gguf.metadata.architecture()) out = family;
+    if (family->name == gguf.metadata.architecture()) return *family;
   }
-  return *out;
+  return kNone;
 }
 
 // The same by the class of `donor`, where it is of one of several families with this architecture:

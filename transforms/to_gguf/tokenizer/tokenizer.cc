@@ -3,8 +3,10 @@
 #include <memory>
 
 #include "core/base/utf8.h"
+#include "core/json/json_read.h"
 #include "core/model/json_documents.h"
 #include "core/model/token_lists.h"
+#include "transforms/to_gguf/tokenizer/added.h"
 #include "transforms/to_gguf/tokenizer/pieces_file.h"
 #include "transforms/to_gguf/tokenizer/pre.h"
 #include "transforms/to_gguf/tokenizer/special.h"
@@ -243,6 +245,27 @@ void put_vocabulary(Vocabulary vocabulary, Metadata& metadata) {
   }
 }
 
+// Ids that a class puts in the place of those that the files name (llama.cpp
+// conversion/{internlm,hunyuan}.py set_vocab).
+Status replace_ends(const Checkpoint& checkpoint, const JsonValue& config,
+                    const TokenizerRules& rules, Metadata& metadata) {
+  CKPT_ASSIGN(const auto decoder, decoder_tokens(config));
+  for (const auto& [id, token] : decoder) {
+    if (!token.special || rules.end_of_chat.empty() || token.text != rules.end_of_chat) continue;
+    metadata.set("tokenizer.ggml.eos_token_id", MetaValue::u32(id));
+  }
+  if (!rules.ends_by_generation) return {};
+  CKPT_ASSIGN(const auto model, read_object(checkpoint, "config.json"));
+  const auto eod = model ? whole(known(*model, "eod_token_id")) : std::nullopt;
+  if (eod) metadata.set("tokenizer.ggml.eos_token_id", MetaValue::u32(*eod));
+  CKPT_ASSIGN(const auto generation, read_object(checkpoint, "generation_config.json"));
+  if (!generation) return {};
+  const JsonValue& ends = list_in(*generation, "eos_token_id");
+  const auto first = ends.size() < 2 ? std::nullopt : whole(ends[0]);
+  if (first) metadata.set("tokenizer.ggml.eot_token_id", MetaValue::u32(*first));
+  return {};
+}
+
 }  // namespace
 
 Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& options,
@@ -261,8 +284,12 @@ Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& 
   if (vocabulary.model == "llama") specials.vocab_size = vocabulary.tokens.size();
   if (vocabulary.model == "gpt2") specials.named = rules.special_tokens;
   put_vocabulary(std::move(vocabulary), metadata);
+  if (!rules.end_of_chat.empty() && prefix != nullptr) {
+    metadata.append("tokenizer.ggml.add_space_prefix", MetaValue::boolean(is_truthy(prefix)));
+  }
   CKPT_TRY(add_special_ids(checkpoint, *files.tokenizer, files.config, specials, metadata));
   add_chat_template(options.as_converter ? chat.converter : chat.source, metadata);
+  CKPT_TRY(replace_ends(checkpoint, files.config, rules, metadata));
   add_normalizer_keys(*files.tokenizer, metadata);
   const bool has_infill = rules.is_llama && options.vocab_size == kInfillVocabulary;
   const std::optional<uint64_t> end_of_turn =

@@ -1,0 +1,62 @@
+// Apertus: norms of queries and keys, xIELU with numbers of each layer, which a file has as keys.
+//
+// Sources: llama.cpp conversion/llama.py (ApertusModel); transformers models/apertus.
+#include "models/families/rows.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr ParameterRule kApertusLayer[] = {
+    {".attention_layernorm.weight",   "hidden_size"},
+    {".feedforward_layernorm.weight", "hidden_size"},
+    {".mlp.act_fn.alpha_n",           "1"},
+    {".mlp.act_fn.alpha_p",           "1"},
+    {".mlp.act_fn.beta",              ""},
+    {".mlp.act_fn.eps",               ""},
+};
+constexpr NameRule kApertusNames[] = {
+    {"model.layers.{}.attention_layernorm",   "blk.{}.attn_norm"},
+    {"model.layers.{}.feedforward_layernorm", "blk.{}.ffn_norm"},
+    {"model.layers.{}.mlp.act_fn.alpha_n",    ""},
+    {"model.layers.{}.mlp.act_fn.alpha_p",    ""},
+    {"model.layers.{}.mlp.act_fn.beta",       ""},
+    {"model.layers.{}.mlp.act_fn.eps",        ""},
+};
+constexpr KeyRule kApertusEarlyKeys[] = {
+    {"xielu.alpha_n", kArray, "model.layers.{}.mlp.act_fn.alpha_n", kLayerScalars},
+    {"xielu.alpha_p", kArray, "model.layers.{}.mlp.act_fn.alpha_p", kLayerScalars},
+    {"xielu.beta",    kArray, "model.layers.{}.mlp.act_fn.beta", kLayerScalars},
+    {"xielu.eps",     kArray, "model.layers.{}.mlp.act_fn.eps", kLayerScalars},
+};
+constexpr ClassDefault kApertusDefaults[] = {
+    {"hidden_size", "4096"}, {"intermediate_size", "14336"}, {"num_attention_heads", "32"},
+    rows::kAllKeyHeads, {"rms_norm_eps", "1e-5", kInKeys}, {"rope_theta", "12000000", kInKeys},
+    {"vocab_size", "131072"}, {"max_position_embeddings", "65536", kInKeys},
+    {"num_hidden_layers", "32", kInShapes}, rows::kHeadOfWidth,
+};
+// clang-format on
+
+}  // namespace
+
+const Family kApertus = {
+    .name = "apertus",
+    .architectures = "ApertusForCausalLM",
+    .model_types = "apertus",
+    .activation = {"xielu", "hidden_act"},
+    .quirks = "skips_tied_head",
+    .names = {kApertusNames, rows::kCommonNames},
+    .keys = rows::kLlamaKeys,
+    .defaults = kApertusDefaults,
+    .default_rope =
+        R"({"rope_type": "llama3", "rope_theta": 12000000.0, "factor": 8.0,
+            "original_max_position_embeddings": 8192, "low_freq_factor": 1.0,
+            "high_freq_factor": 4.0})",
+    .parameters = {rows::kOuterFrame, rows::kAttention, rows::kAttentionNorms,
+                   rows::kAttentionBias, kApertusLayer, rows::kGatelessMlp},
+    .has_rope_factors = true,
+    .tokenizer = kLlamaTokenizer,
+    .early_keys = kApertusEarlyKeys,
+};
+
+}  // namespace ckpt

@@ -1,0 +1,80 @@
+// Cohere's North: Cohere 2's layers with experts, dense ones in front.
+//
+// Sources: llama.cpp conversion/command_r.py (Cohere2MoeModel), which reads config.json as it
+// stands; transformers models/cohere2_moe. Shared experts are rejected by name.
+#include "models/families/rows.h"
+#include "models/shape.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr ParameterRule kCohere2MoeLayer[] = {
+    {"model.embed_tokens.weight", "vocab_size hidden_size"},
+    {"model.norm.weight",         "hidden_size"},
+    {".input_layernorm.weight",   "hidden_size"},
+    {".mlp.gate_proj.weight", "dense_width hidden_size", kRows, "dense"},
+    {".mlp.up_proj.weight",   "dense_width hidden_size", kRows, "dense"},
+    {".mlp.down_proj.weight", "hidden_size dense_width", kColumns, "dense"},
+    {".mlp.gate.weight",      "num_experts hidden_size", kWhole, "sparse"},
+};
+constexpr KeyRule kCohere2MoeKeys[] = {
+    {"logit_scale",                      kF32, "logit_scale"},
+    {"attention.sliding_window",         kU32, "sliding_window"},
+    {"attention.sliding_window_pattern", kArray, "", kSlidingPattern},
+    {"vocab_size",                       kU32, "vocab_size"},
+    {"expert_feed_forward_length",       kU32, "intermediate_size", kNumber},
+    {"leading_dense_block_count",        kU32, "leading_dense", kNumber},
+    {"expert_weights_norm",              kBool, "norm_topk_prob"},
+    {"nextn_predict_layers",             kU32, "", kNextnLayers},
+    {"rope.dimension_count",             kU32, "head_dim", kNumber},
+    {"rope.scaling.type",                kText, "none", kConstant},
+};
+// clang-format on
+
+Result<uint64_t> leading_dense(const Fields& fields) {
+  const JsonValue& types = list_in(fields.config(), "mlp_layer_types");
+  if (types.empty()) return fields.count_or_zero("first_k_dense_replace");
+  return static_cast<uint64_t>(std::ranges::find(types, "sparse") - types.begin());
+}
+Result<uint64_t> dense_width(const Fields& fields) {
+  const bool has_own = fields.said("prefix_dense_intermediate_size") != nullptr;
+  return fields.count(has_own ? "prefix_dense_intermediate_size" : "intermediate_size");
+}
+
+constexpr ClassDefault kCohere2MoeDefaults[] = {
+    {"norm_topk_prob", "0", kInKeys},
+    {"layer_norm_eps", "1e-5", kInShapes},
+    {.field = "leading_dense", .value = "", .read_by = kInShapes, .compute = leading_dense},
+    {.field = "dense_width", .value = "", .read_by = kInShapes, .compute = dense_width},
+    {"vocab_size", "256000", kInShapes},
+    {"hidden_size", "8192", kInShapes},
+    {"intermediate_size", "22528", kInShapes},
+    {"num_hidden_layers", "40", kInShapes},
+    {"num_attention_heads", "64", kInShapes},
+    {"num_key_value_heads", "num_attention_heads", kInShapes},
+    {"head_dim", "hidden_size/num_attention_heads", kInShapes},
+    {"num_experts", "8", kInShapes},
+    {"moe_intermediate_size", "intermediate_size", kInShapes},
+    {"tie_word_embeddings", "1", kInShapes},
+    {"decoder_sparse_step", "1", kInShapes},
+};
+
+}  // namespace
+
+const Family kCohere2Moe = {
+    .name = "cohere2moe",
+    .architectures = "Cohere2MoeForCausalLM",
+    .model_types = "cohere2_moe",
+    .quirks = "mlp_beside_attention lists_mlp_types natural_heads",
+    .names = {rows::kExpertNames, rows::kOneNormNames},
+    .keys = kCohere2MoeKeys,
+    .defaults = kCohere2MoeDefaults,
+    .parameters = {kCohere2MoeLayer, rows::kAttention, rows::kExpertProjections},
+    .nextn = NextnLayers::kKept,
+    .graph_constants = {{.field = "prefix_dense_intermediate_size", .value = "null",
+                         .may_be_said = true}},
+    .own_spellings = "num_experts expert_selection_fn",
+};
+
+}  // namespace ckpt

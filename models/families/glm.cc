@@ -1,0 +1,54 @@
+// GLM-4 9B in transformers' form: gate and up in one, half of each head is turned.
+//
+// Sources: llama.cpp conversion/chatglm.py (ChatGLMModel); transformers models/glm. The file has
+// the context and the epsilon of ChatGLM's own fields, whatever this class's fields say.
+#include "models/families/rows.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr ParameterRule kGlmMlp[] = {
+    {".mlp.gate_up_proj.weight", "2*intermediate_size hidden_size", kRows},
+    {".mlp.down_proj.weight",    "hidden_size intermediate_size", kColumns},
+};
+constexpr NameRule kGlmNames[] = {
+    {"model.layers.{}.mlp.gate_up_proj", "blk.{}.ffn_up"},
+};
+constexpr KeyRule kGlmKeys[] = {
+    {"context_length",                   kU32, "seq_length", kNumber},
+    {"embedding_length",                 kU32, "hidden_size", kNumber},
+    {"feed_forward_length",              kU32, "intermediate_size", kNumber},
+    {"block_count",                      kU32, "", kBlockCount},
+    {"attention.head_count",             kU32, "num_attention_heads", kNumber},
+    {"attention.head_count_kv",          kU32, "num_key_value_heads", kNumber},
+    {"attention.layer_norm_rms_epsilon", kF32, "layernorm_epsilon"},
+    {"general.file_type",                kU32, "", kFileType},
+    {"rope.dimension_count",             kU32, "0.5", kPartialRotary},
+    {"tokenizer.ggml.add_bos_token",     kBool, "false", kConstant},
+    {"rope.freq_base",                   kF32, "10000", kConstant},
+};
+constexpr ClassDefault kGlmDefaults[] = {
+    {"seq_length", "hidden_size", kInShapes}, {"layernorm_epsilon", "1e-5", kInKeys},
+    {"hidden_size", "4096"}, {"intermediate_size", "13696"}, {"num_attention_heads", "32"},
+    {"num_key_value_heads", "2"}, {"head_dim", "128", kInShapes}, {"vocab_size", "151552"},
+    {"num_hidden_layers", "40", kInShapes}, {"attention_bias", "1", kInShapes},
+};
+// clang-format on
+
+}  // namespace
+
+const Family kGlm = {
+    .name = "chatglm",
+    .architectures = "GlmForCausalLM",
+    .model_types = "glm",
+    .quirks = "activation:silu skips_tied_head",
+    .names = {kGlmNames, rows::kCommonNames},
+    .keys = kGlmKeys,
+    .defaults = kGlmDefaults,
+    .parameters = {rows::kFrame, rows::kAttention, rows::kQkvAttentionBias, kGlmMlp},
+    .tokenizer = {.special_tokens = "eos=<|endoftext|> eot=<|user|> unk=<|endoftext|>"},
+    .has_common_keys = false,
+};
+
+}  // namespace ckpt

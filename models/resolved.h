@@ -23,6 +23,7 @@ struct ResolvedLayer {
 
   LayerMemory memory() const { return layer_type(type).kind; }
   bool is_mlp() const { return memory() == LayerMemory::kNone; }
+  bool is_experts() const { return type == "moe"; }  // experts alone
   bool is_recurrent() const { return memory() == LayerMemory::kRecurrent; }
   bool is_attention() const { return !is_mlp() && !is_recurrent(); }
 };

@@ -344,12 +344,8 @@ struct KeyWriter {
       case KeySource::kConstant:
         out.set(full(rule.key), constant_of(rule));
         return {};
-<<<<<<< HEAD
       case KeySource::kMlpWidths: return counts_where(rule, &ResolvedLayer::is_mlp);
-=======
-      case KeySource::kMlpWidths: return counts_where(rule, LayerMixer::kNone);
-      case KeySource::kExpertWidths: return counts_where(rule, LayerMixer::kExperts);
->>>>>>> 3b08240a (Eighteen more families become GGUFs byte for byte, Nemotron 3 Nano and Mistral 4 among them)
+      case KeySource::kExpertWidths: return counts_where(rule, &ResolvedLayer::is_experts);
       case KeySource::kFieldIfTrue:
         if (is_truthy(model.field(rule.fields))) out.set(full(rule.key), MetaValue::boolean(true));
         return {};
@@ -357,10 +353,7 @@ struct KeyWriter {
       case KeySource::kNoWindow: return no_window(rule);
       case KeySource::kNextnSaid:
         return set_known(rule, model.keeps_mtp ? model.field(rule.fields) : nullptr);
-<<<<<<< HEAD
       case KeySource::kAttentionHeads: return counts_where(rule, &ResolvedLayer::is_attention);
-=======
-      case KeySource::kAttentionHeads: return counts_where(rule, LayerMixer::kAttention);
       case KeySource::kRatio: return ratio(rule);
       case KeySource::kByRootOfLayers: {
         CKPT_ASSIGN(const double value, real(rule.fields));
@@ -369,7 +362,6 @@ struct KeyWriter {
       }
       case KeySource::kAlphaRope: return alpha_rope();
       case KeySource::kLayerScalars: return layer_scalars(rule);
->>>>>>> 3b08240a (Eighteen more families become GGUFs byte for byte, Nemotron 3 Nano and Mistral 4 among them)
       default: {
         CKPT_ASSIGN(const std::optional<MetaValue> value, attention_key(rule, model));
         if (value) out.set(full(rule.key), *value);

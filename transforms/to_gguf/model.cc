@@ -180,27 +180,12 @@ bool is_reranker(const Checkpoint& checkpoint, const Model& model) {
          names_reranker(lower_case(text_in(model.root, "_name_or_path")), "");
 }
 
-<<<<<<< HEAD
 }  // namespace
 
 JsonValue merged_config(const JsonValue& root) {
   JsonValue out = root;
   if (const JsonValue* text = find_text_config(root)) out.update(*text);
   return out;
-=======
-// One letter a layer: M Mamba 2, * attention, E experts, - an MLP.
-Result<std::vector<LayerMixer>> mixers_of_pattern(const Model& model, const std::string& pattern) {
-  std::vector<LayerMixer> out;
-  for (const char letter : pattern) {
-    out.push_back(letter == 'M'   ? LayerMixer::kMamba
-                  : letter == '*' ? LayerMixer::kAttention
-                  : letter == 'E' ? LayerMixer::kExperts
-                                  : LayerMixer::kNone);
-  }
-  if (out.size() == model.layers) return out;
-  return corrupt("config.json: hybrid_override_pattern has {} letters; expected {}", out.size(),
-                 model.layers);
->>>>>>> 3b08240a (Eighteen more families become GGUFs byte for byte, Nemotron 3 Nano and Mistral 4 among them)
 }
 
 NamedClass find_class(const JsonValue& root) {
@@ -319,10 +304,6 @@ Result<std::vector<ResolvedLayer>> hybrid_layers(const Model& model) {
                    model.architecture);
   }
   CKPT_ASSIGN(std::vector<ResolvedLayer> layers, layers_of(model));
-  if (std::ranges::find(layers, "moe", &ResolvedLayer::type) != layers.end()) {
-    return unsupported(
-        "config.json: hybrid_override_pattern has layers of experts (E); known are M, * and -");
-  }
   if (needs_mamba && std::ranges::none_of(layers, &ResolvedLayer::is_recurrent)) {
     return unsupported(
         "config.json: neither layer_types nor hybrid_override_pattern names a Mamba layer of {}",

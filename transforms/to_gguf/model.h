@@ -66,20 +66,10 @@ inline constexpr std::string_view kTwoSteps =
 // those that are; kCorrupt.
 Result<Model> read_model(const Checkpoint& checkpoint);
 
-<<<<<<< HEAD
 // Fail: kCorrupt: layer_types are not a list of num_hidden_layers words. The first, of families
-// whose layers differ: kUnsupported for layers of experts, and without a Mamba layer.
+// whose layers differ: kUnsupported without a Mamba layer.
 Result<std::vector<ResolvedLayer>> hybrid_layers(const Model& model);
 // Whether layer_types, or the class without them, says `type`.
-=======
-// The kind of attention of a layer, or its replacement.
-enum class LayerMixer : uint8_t { kAttention, kConvolution, kMamba, kExperts, kNone };
-
-// One a layer, by layer_types. Fails: kCorrupt unless they are a list of num_hidden_layers words.
-Result<std::vector<LayerMixer>> layer_mixers(const Model& model);
-
-// Whether layer_types says `type`, one flag a layer. Fails: kCorrupt, as above.
->>>>>>> 3b08240a (Eighteen more families become GGUFs byte for byte, Nemotron 3 Nano and Mistral 4 among them)
 Result<std::vector<bool>> layers_of_type(const Model& model, std::string_view type);
 
 // llama.cpp include/llama.h `enum llama_ftype`; NVFP4 weights count more than the others.

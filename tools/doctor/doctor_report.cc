@@ -23,7 +23,7 @@ constexpr std::string_view kFindingIndent = "    ";
 std::string in_lines(std::string_view lead, std::string_view text) {
   const size_t least = lead.size() + 20;
   const size_t width = std::max(terminal_columns().value_or(text.size() + least), least);
-  return wrapped(printable(text), width - lead.size(), std::string(lead.size(), ' '));
+  return wrapped(std::string(lead) + printable(text), width, lead.size()).substr(lead.size());
 }
 
 void answer_wrapped(const Console& console, std::string_view lead, std::string_view text) {
@@ -46,12 +46,8 @@ void answer_command(const Console& console, const CommandLine& line) {
   const std::string rest = fits ? text + command + note : text.substr(0, end) + note;
   head.empty() ? console.answer(rest) : console.answer_headed(head, rest, tone);
   if (fits) return;
-  std::string lines = wrapped(command, std::max<size_t>(*columns, 40) - 8, "\n      ");
-  for (size_t at = lines.find("\n\n"); at != lines.npos; at = lines.find("\n\n", at)) {
-    const bool is_quoted = std::ranges::count(lines.substr(0, at), '\'') % 2 != 0;
-    lines.replace(at, is_quoted ? 8 : 2, is_quoted ? " " : " \\\n");
-  }
-  console.answer_lines(std::string(kFindingIndent) + lines);
+  console.answer_lines(wrapped(std::string(kFindingIndent) + command,
+                               std::max<size_t>(*columns, 40), kFindingIndent.size() + 2));
 }
 
 // ---- verdicts -----------------------------------------------------------------------------------

@@ -53,14 +53,14 @@ TEST_P(AdapterOfPeft, MergesAsPeftDoes) {
 // spellings of one module, and rows for new tokens.
 INSTANTIATE_TEST_SUITE_P(
     All, AdapterOfPeft,
-    testing::Values(MergedAdapter{"families/gemma3-vl", "gemma3-vl"},
-                    MergedAdapter{"families/nemotron-h", "nemotron-h"},
+    testing::Values(MergedAdapter{"families/gemma3-vl/hf", "gemma3-vl"},
+                    MergedAdapter{"families/nemotron-h/hf", "nemotron-h"},
                     MergedAdapter{"lora/models/hy-v3", "hy-v3"},
                     MergedAdapter{"lora/models/kimi-linear", "kimi-linear"},
                     MergedAdapter{"lora/models/lfm2-vl", "lfm2-vl"},
                     MergedAdapter{"lora/models/glm4v-moe", "glm4v-moe"},
-                    MergedAdapter{"families/smollm3", "tied-saved"},
-                    MergedAdapter{"families/smollm3", "tied-product"},
+                    MergedAdapter{"families/smollm3/hf", "tied-saved"},
+                    MergedAdapter{"families/smollm3/hf", "tied-product"},
                     MergedAdapter{"lora/models/arcee", "saved-embeddings"},
                     MergedAdapter{"lora/models/arcee", "grown-saved"},
                     MergedAdapter{"lora/models/arcee", "grown-tokens"}));

@@ -19,8 +19,8 @@ std::vector<std::string> like_names();
 
 inline constexpr OptionRule kLikeRule =
     option::choice("like", {},
-                   "read a model of an unknown class by the table of this family or architecture "
-                   "(ckpt list families)")
+                   "read an unknown class by the table of this family or architecture; ckpt list "
+                   "families names them")
         .called("NAME")
         .or_word("a family or an architecture of ckpt list families", like_names);
 

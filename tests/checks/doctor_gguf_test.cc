@@ -56,7 +56,7 @@ std::string told_of_gguf(const Checkpoint& checkpoint) {
   if (!diagnosis) return diagnosis.error().text();
   const Verdict& verdict = diagnosis->verdicts.at(0);
   std::string out = fmt::format("{}{}", verdict.loads ? "loads" : "does not load",
-                                verdict.sound ? "" : ", unsound");
+                                verdict.sound || !verdict.loads ? "" : ", unsound");
   for (const Finding& finding : diagnosis->findings) {
     out += fmt::format("\n{} {}: {}", finding.check, finding.place, finding.found);
   }

@@ -157,7 +157,8 @@ TEST(Profiles, SectionsOfWordsNameTheirSource) {
                                                    "[unmade ", "[windows ", "[rotates ",
                                                    // a comment above the first of several
                                                    "[names ", "[head", "[endings ", "[unclear ",
-                                                   "[classes that read", "[kv scales "},
+                                                   "[classes that read", "[kv scales ",
+                                                   "[parts]", "[attention kv scales "},
                 starts) ||
             (starts("[tokenizer ") && line != "[tokenizer classes]");
       } else if (line.starts_with("also ") || line.starts_with('#')) {

@@ -181,7 +181,7 @@ class Run:
             if not examples:
                 self.fail(f"ckpt help {verb}", "", "no examples")
                 continue
-            for line in examples[1].splitlines():
+            for line in re.sub(r"(?: \\)?\n {3,}", " ", examples[1]).splitlines():
                 typed = re.split(r"  {2,}", line.strip())[0]
                 if applies(NOT_RUN, f"ckpt help {verb}", typed):
                     self.counts["not run"] += 1

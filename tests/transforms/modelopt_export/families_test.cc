@@ -103,7 +103,10 @@ TEST(ExportFamilies, TheListSaysWhichAreExportedWhole) {
   for (const FamilyInfo& family : all_families()) {
     std::istringstream words{std::string(family.architectures)};
     for (std::string word; words >> word;) listed[word] = family.has_export;
-    EXPECT_TRUE(family.comes_back) << family.name;
+    // The text part of a wrapper comes back as its own class.
+    const std::string_view classes = family.architectures;
+    const bool is_wrapper = classes.find("ForConditionalGeneration") != classes.npos;
+    EXPECT_TRUE(family.comes_back || is_wrapper) << family.name;
   }
   for (const ExportedFamily& row : exported_families()) {
     const Checkpoint model = *open(testdata("families/" + row.folder + "/hf"));

@@ -28,12 +28,13 @@ def show(path: Path, *, progress: ProgressCall | None = None, tensors: bool | st
     return _api.show(path, progress, options)
 
 
-def convert(source: Path, out: Path, *, progress: ProgressCall | None = None, recipe: Path | None = None,
-        tokenizer: Path | None = None, base: Path | None = None, step: str | Sequence[str] | None = None,
-        allow_nonfinite: bool = False, also: str | Sequence[str] | None = None, shard_size: str | float | None = None,
+def convert(source: Path, out: Path, to: str | None = None, *, progress: ProgressCall | None = None,
+        recipe: Path | None = None, tokenizer: Path | None = None, base: Path | None = None,
+        step: str | Sequence[str] | None = None, like: str | None = None, allow_nonfinite: bool = False,
+        also: str | Sequence[str] | None = None, shard_size: str | float | None = None,
         header_slack: str | float | None = None, plan_out: Path | None = None, dry_run: bool = False,
         if_needed: bool = False, force: bool = False, cache_dir: Path | None = None,
-        cache_size: str | float | None = None, to: str | None = None, target_size: str | float | None = None,
+        cache_size: str | float | None = None, target_size: str | float | None = None,
         target_bits: str | float | None = None, sensitivity: Path | None = None, target_cache: Path | None = None,
         imatrix: Path | None = None, keep: str | Sequence[str] | None = None, search: str | None = None,
         moments: Path | None = None, allow_requantize: bool = False, preset: str | None = None,
@@ -51,8 +52,10 @@ def convert(source: Path, out: Path, *, progress: ProgressCall | None = None, re
 
     recipe: a JSON or YAML file with further options; - for stdin.
     tokenizer: folder to take the tokenizer from.
-    base: the unquantized model, for fixes that need it; also for names and documents of a folder made from a GGUF.
+    base: the model that IN was made from; gives what IN lacks (configuration, tokenizer, weights), and what steps,
+        fixes and a folder made from a GGUF need.
     step: a step to run on IN first (ckpt list steps) (may repeat).
+    like: read an unknown class by the table of this family or architecture; ckpt list families names them.
     allow_nonfinite: convert NaN and Inf as they are.
     also: one more output from the same pass over IN (may repeat).
     shard_size: largest .safetensors file, like 5GB.
@@ -94,7 +97,7 @@ def convert(source: Path, out: Path, *, progress: ProgressCall | None = None, re
     leave_output_tensor: copy output.weight.
     split_size: largest .gguf file; writes a split.
     split_tensors: most tensors of a .gguf file; writes a split.
-    tokenizer_pre: name of the pre-tokenizer, instead of the one found.
+    tokenizer_pre: name of the pre-tokenizer, instead of the one found; ckpt list pre-tokenizers has their rules.
     tokenizer_as: vocabulary to write where the source's and the converter's differ; source: llama.cpp splits texts as
         the source does (default: source).
     model_name: general.name, instead of that of the model card or the folder.
@@ -111,12 +114,12 @@ def convert(source: Path, out: Path, *, progress: ProgressCall | None = None, re
     limit_rate: bytes per second from and to URLs, in total (default: no limit); environment: CKPT_LIMIT_RATE.
     """
     options: dict[str, OptionValue] = {"recipe": recipe, "tokenizer": tokenizer, "base": base, "step": step,
-        "allow_nonfinite": allow_nonfinite, "also": also, "shard_size": shard_size, "header_slack": header_slack,
-        "plan_out": plan_out, "dry_run": dry_run, "if_needed": if_needed, "force": force, "cache_dir": cache_dir,
-        "cache_size": cache_size, "to": to, "target_size": target_size, "target_bits": target_bits,
-        "sensitivity": sensitivity, "target_cache": target_cache, "imatrix": imatrix, "keep": keep, "search": search,
-        "moments": moments, "allow_requantize": allow_requantize, "preset": preset, "amax_from": amax_from,
-        "kv_cache": kv_cache, "only": only, "fp8": fp8, "rest": rest, "rounding": rounding,
+        "like": like, "allow_nonfinite": allow_nonfinite, "also": also, "shard_size": shard_size,
+        "header_slack": header_slack, "plan_out": plan_out, "dry_run": dry_run, "if_needed": if_needed,
+        "force": force, "cache_dir": cache_dir, "cache_size": cache_size, "to": to, "target_size": target_size,
+        "target_bits": target_bits, "sensitivity": sensitivity, "target_cache": target_cache, "imatrix": imatrix,
+        "keep": keep, "search": search, "moments": moments, "allow_requantize": allow_requantize, "preset": preset,
+        "amax_from": amax_from, "kv_cache": kv_cache, "only": only, "fp8": fp8, "rest": rest, "rounding": rounding,
         "fresh_weight_amax": fresh_weight_amax, "tensor_type": tensor_type, "output_tensor_type": output_tensor_type,
         "token_embedding_type": token_embedding_type, "pure": pure, "leave_output_tensor": leave_output_tensor,
         "split_size": split_size, "split_tensors": split_tensors, "tokenizer_pre": tokenizer_pre,
@@ -124,6 +127,103 @@ def convert(source: Path, out: Path, *, progress: ProgressCall | None = None, re
         "mmproj": mmproj, "mmproj_only": mmproj_only, "mmproj_type": mmproj_type, "for_": for_,
         "follow_links": follow_links, "threads": threads, "memory": memory, "limit_rate": limit_rate, **more}
     return _api.convert(source, out, progress, options)
+
+
+def plan(source: Path, out: Path, to: str | None = None, *, progress: ProgressCall | None = None,
+        recipe: Path | None = None, tokenizer: Path | None = None, base: Path | None = None,
+        step: str | Sequence[str] | None = None, like: str | None = None, allow_nonfinite: bool = False,
+        also: str | Sequence[str] | None = None, shard_size: str | float | None = None,
+        header_slack: str | float | None = None, force: bool = False, cache_dir: Path | None = None,
+        cache_size: str | float | None = None, target_size: str | float | None = None,
+        target_bits: str | float | None = None, sensitivity: Path | None = None, target_cache: Path | None = None,
+        imatrix: Path | None = None, keep: str | Sequence[str] | None = None, search: str | None = None,
+        moments: Path | None = None, allow_requantize: bool = False, preset: str | None = None,
+        amax_from: Path | None = None, kv_cache: str | None = None, only: str | Sequence[str] | None = None,
+        fp8: str | Sequence[str] | None = None, rest: str | None = None, rounding: str | None = None,
+        fresh_weight_amax: bool = False, tensor_type: str | Sequence[str] | None = None,
+        output_tensor_type: str | None = None, token_embedding_type: str | None = None, pure: bool = False,
+        leave_output_tensor: bool = False, split_size: str | float | None = None,
+        split_tensors: str | float | None = None, tokenizer_pre: str | None = None, tokenizer_as: str | None = None,
+        model_name: str | None = None, no_mtp: bool = False, keep_codes: bool = False, mmproj: Path | None = None,
+        mmproj_only: bool = False, mmproj_type: str | None = None, for_: str | Sequence[str] | None = None,
+        follow_links: bool = False, threads: int | None = None, memory: str | float | None = None,
+        limit_rate: str | float | None = None, **more: OptionValue) -> results.Conversion:
+    """Says what convert() would write, tensor by tensor, and writes nothing.
+
+    recipe: a JSON or YAML file with further options; - for stdin.
+    tokenizer: folder to take the tokenizer from.
+    base: the model that IN was made from; gives what IN lacks (configuration, tokenizer, weights), and what steps,
+        fixes and a folder made from a GGUF need.
+    step: a step to run on IN first (ckpt list steps) (may repeat).
+    like: read an unknown class by the table of this family or architecture; ckpt list families names them.
+    allow_nonfinite: convert NaN and Inf as they are.
+    also: one more output from the same pass over IN (may repeat).
+    shard_size: largest .safetensors file, like 5GB.
+    header_slack: room for later edits of the header.
+    force: replace OUT, if it holds nothing but a checkpoint.
+    cache_dir: for URLs: a folder for data that is read twice; it holds, during the run, what does not fit in
+        --memory.
+    cache_size: the most that --cache-dir may hold (default: 64G).
+    to: type to store weights in: q4_k_m, q8_0, bf16, ... (ckpt list types); several between commas, with {type} in
+        OUT; default: keep the types.
+    target_size: choose types of tensors so that OUT has at most this size, like 24GB.
+    target_bits: choose types of tensors for so many bits per weight, like 4.6; of quantized tensors, or of a folder
+        effective bits as ModelOpt counts them.
+    sensitivity: for a target: a kld_results.csv with the weight of each tensor.
+    target_cache: for a target: FILE that caches measured errors for the next run.
+    imatrix: importance matrix (GGUF or .dat).
+    keep: tensors that keep their type (may repeat).
+    search: search for better block scales than the default; best for K-quants of 4 to 6 bits too (with --moments of 2
+        to 6) (default: none); one of none, four-over-six, sweep, best.
+    moments: second moments of the layers' inputs, for search=best.
+    allow_requantize: allow another type for tensors that are quantized.
+    preset: which layers; -input-scale1 and weight-only need no maxima of activations; or a recipe of ModelOpt: a
+        file, or the NAME of one that it ships (default: default).
+    amax_from: maxima of activations: an earlier export, a QAT checkpoint, a list.
+    kv_cache: format of the KV cache; default: as in the source.
+    only: tensors to quantize; all others stay (may repeat).
+    fp8: layers to store as FP8, with NVFP4 (MIXED_PRECISION) (may repeat).
+    rest: type of FP8 layers of the source that are not selected; fp8 keeps them (default: bf16).
+    rounding: how scales are divided: gpu multiplies by a reciprocal (default: gpu).
+    fresh_weight_amax: scan the weights and ignore the maxima stored in a QAT checkpoint.
+    tensor_type: type of the tensors that match, by their names in IN or OUT; out:GLOB sees those in OUT alone; a
+        regular expression is found in names in OUT; the last match wins (may repeat).
+    output_tensor_type: type of output.weight.
+    token_embedding_type: type of token_embd.weight.
+    pure: no mixture: one type for all tensors that are quantized.
+    leave_output_tensor: copy output.weight.
+    split_size: largest .gguf file; writes a split.
+    split_tensors: most tensors of a .gguf file; writes a split.
+    tokenizer_pre: name of the pre-tokenizer, instead of the one found; ckpt list pre-tokenizers has their rules.
+    tokenizer_as: vocabulary to write where the source's and the converter's differ; source: llama.cpp splits texts as
+        the source does (default: source).
+    model_name: general.name, instead of that of the model card or the folder.
+    no_mtp: drop the layers for multi-token prediction.
+    keep_codes: keep INT4 codes of compressed-tensors, as q4_0; otherwise they are decoded.
+    mmproj: FILE for the projector of a vision model, from the same pass over IN.
+    mmproj_only: OUT is only the projector; --to is its type: f32, f16, bf16 or q8_0.
+    mmproj_type: type of the projector's matrices; auto: that of the source (norms, position and patch embeddings are
+        F32) (default: auto).
+    for_: apply the fixes that ckpt doctor recommends for this program; ckpt list profiles (may repeat).
+    follow_links: also read small files through links that leave the folder; config, tokenizer and others.
+    threads: cores to use (default: all); environment: CKPT_THREADS.
+    memory: memory for buffers (default: 512M); environment: CKPT_MEMORY.
+    limit_rate: bytes per second from and to URLs, in total (default: no limit); environment: CKPT_LIMIT_RATE.
+    """
+    options: dict[str, OptionValue] = {"recipe": recipe, "tokenizer": tokenizer, "base": base, "step": step,
+        "like": like, "allow_nonfinite": allow_nonfinite, "also": also, "shard_size": shard_size,
+        "header_slack": header_slack, "force": force, "cache_dir": cache_dir, "cache_size": cache_size, "to": to,
+        "target_size": target_size, "target_bits": target_bits, "sensitivity": sensitivity,
+        "target_cache": target_cache, "imatrix": imatrix, "keep": keep, "search": search, "moments": moments,
+        "allow_requantize": allow_requantize, "preset": preset, "amax_from": amax_from, "kv_cache": kv_cache,
+        "only": only, "fp8": fp8, "rest": rest, "rounding": rounding, "fresh_weight_amax": fresh_weight_amax,
+        "tensor_type": tensor_type, "output_tensor_type": output_tensor_type,
+        "token_embedding_type": token_embedding_type, "pure": pure, "leave_output_tensor": leave_output_tensor,
+        "split_size": split_size, "split_tensors": split_tensors, "tokenizer_pre": tokenizer_pre,
+        "tokenizer_as": tokenizer_as, "model_name": model_name, "no_mtp": no_mtp, "keep_codes": keep_codes,
+        "mmproj": mmproj, "mmproj_only": mmproj_only, "mmproj_type": mmproj_type, "for_": for_,
+        "follow_links": follow_links, "threads": threads, "memory": memory, "limit_rate": limit_rate, **more}
+    return _api.plan(source, out, progress, options)
 
 
 def execute(plan: Path, *, progress: ProgressCall | None = None, part: str | None = None, index: str | None = None,
@@ -149,7 +249,7 @@ def execute(plan: Path, *, progress: ProgressCall | None = None, part: str | Non
     return _api.execute(plan, progress, options)
 
 
-def patch(path: Path, *, progress: ProgressCall | None = None, recipe: Path | None = None,
+def patch(path: Path, *steps: str, progress: ProgressCall | None = None, recipe: Path | None = None,
         step: str | Sequence[str] | None = None, out: Path | None = None, link: str | None = None,
         rewrite_weights: bool = False, header_slack: str | float | None = None, dry_run: bool = False,
         finish_copied: bool = False, allow_nonfinite: bool = False, follow_links: bool = False,
@@ -176,17 +276,17 @@ def patch(path: Path, *, progress: ProgressCall | None = None, recipe: Path | No
         "rewrite_weights": rewrite_weights, "header_slack": header_slack, "dry_run": dry_run,
         "finish_copied": finish_copied, "allow_nonfinite": allow_nonfinite, "follow_links": follow_links,
         "threads": threads, "memory": memory, "limit_rate": limit_rate, **more}
-    return _api.patch(path, progress, options)
+    return _api.patch(path, steps, progress, options)
 
 
-def doctor(path: Path, *, progress: ProgressCall | None = None, for_: str | Sequence[str] | None = None,
+def doctor(path: Path, for_: str | Sequence[str] | None = None, *, progress: ProgressCall | None = None,
         base: Path | None = None, fix: bool = False, out: Path | None = None, dry_run: bool = False,
         rewrite_weights: bool = False, deep: bool = False, imatrix: Path | None = None, moments: Path | None = None,
         follow_links: bool = False, threads: int | None = None, memory: str | float | None = None,
         limit_rate: str | float | None = None, **more: OptionValue) -> results.Diagnosis:
     """Checks whether programs load a checkpoint and compute the right results.
 
-    for_: PROFILE of a program, or all; ckpt list profiles; default: all, and of a GGUF llama.cpp (may repeat).
+    for_: PROFILE of a program, or all; ckpt list profiles; default: the current release of each program (may repeat).
     base: the unquantized model, for fixes that need it; the folder of a GGUF's source.
     fix: apply the fixes in place, then check again.
     out: with --fix: write the fixed checkpoint here; PATH stays.
@@ -230,7 +330,7 @@ def diff(a: Path, b: Path, *, progress: ProgressCall | None = None, values: bool
     return _api.diff(a, b, progress, options)
 
 
-def report(paths: Paths, *, progress: ProgressCall | None = None, against: Path | None = None,
+def report(paths: Paths, *others: Path, progress: ProgressCall | None = None, against: Path | None = None,
         imatrix: Path | None = None, eval: Path | None = None, out: Path | None = None, open: bool = False,
         force: bool = False, follow_links: bool = False, threads: int | None = None,
         memory: str | float | None = None, limit_rate: str | float | None = None,
@@ -251,10 +351,10 @@ def report(paths: Paths, *, progress: ProgressCall | None = None, against: Path 
     options: dict[str, OptionValue] = {"against": against, "imatrix": imatrix, "eval": eval, "out": out, "open": open,
         "force": force, "follow_links": follow_links, "threads": threads, "memory": memory, "limit_rate": limit_rate,
         **more}
-    return _api.report(paths, progress, options)
+    return _api.report(paths, others, progress, options)
 
 
-def imatrix(what: str, files: Paths, *, progress: ProgressCall | None = None, tensors: bool = False,
+def imatrix(what: str, files: Paths, *others: Path, progress: ProgressCall | None = None, tensors: bool = False,
         out: Path | None = None, chunk_size: int | None = None, with_: Literal["ones", "mean"] | None = None,
         min_count: int | None = None, force: bool = False, threads: int | None = None,
         memory: str | float | None = None, limit_rate: str | float | None = None,
@@ -274,7 +374,7 @@ def imatrix(what: str, files: Paths, *, progress: ProgressCall | None = None, te
     options: dict[str, OptionValue] = {"tensors": tensors, "out": out, "chunk_size": chunk_size, "with_": with_,
         "min_count": min_count, "force": force, "threads": threads, "memory": memory, "limit_rate": limit_rate,
         **more}
-    return _api.imatrix(what, files, progress, options)
+    return _api.imatrix(what, files, others, progress, options)
 
 
 def verify(path: Path, *, progress: ProgressCall | None = None, unpack: Path | None = None,
@@ -300,9 +400,9 @@ def verify(path: Path, *, progress: ProgressCall | None = None, unpack: Path | N
     return _api.verify(path, progress, options)
 
 
-def publish(path: Path, *, progress: ProgressCall | None = None, sign: Path | None = None,
-        certificate: Path | None = None, password_file: Path | None = None, lfs: Path | None = None,
-        archive: Path | None = None, to: str | Sequence[str] | None = None,
+def publish(path: Path, to: str | Sequence[str] | None = None, *, progress: ProgressCall | None = None,
+        sign: Path | None = None, certificate: Path | None = None, password_file: Path | None = None,
+        lfs: Path | None = None, archive: Path | None = None,
         as_: Literal["modelpack", "image", "ollama"] | None = None, force: bool = False, unsigned: bool = False,
         dry_run: bool = False, source: Path | Sequence[Path] | None = None, recipe: Path | None = None,
         made_by: str | None = None, provenance: bool = False, time: bool = False, card: Path | None = None,

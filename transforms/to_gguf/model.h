@@ -60,7 +60,7 @@ JsonValue merged_config(const JsonValue& root);
 
 // llama.cpp's converter knows more classes, and a GGUF is quantized without a table.
 inline constexpr std::string_view kTwoSteps =
-    "llama.cpp's convert_hf_to_gguf.py, and then ckpt on the GGUF that it writes";
+    "llama.cpp's convert_hf_to_gguf.py, whose GGUF this program reads";
 
 // Fails: kUsage without config.json; kUnsupported for an architecture that is not known, naming
 // those that are; kCorrupt.

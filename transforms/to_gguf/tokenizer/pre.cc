@@ -199,8 +199,7 @@ Result<std::string> recognize_pre_tokenizer(const JsonValue& tokenizer, const Js
     return refine(signature.name, tokenizer, config);
   }
   if (text.starts_with(kDeepSeekLlm)) return std::string("deepseek-llm");
-  return unsupported_hint("--tokenizer-pre NAME, with llama.cpp's name for these rules "
-                          "(ckpt list pre-tokenizers)",
+  return unsupported_hint("--tokenizer-pre NAME, with llama.cpp's name for these rules",
                           "tokenizer.json: pre-tokenizer not recognized; its rules are {}",
                           steps.empty() ? "empty" : fmt::format("'{}'", fmt::join(steps, "', '")));
 }

@@ -87,7 +87,7 @@ def check_examples(scripts, ckpt, folder):
         place.mkdir()
         maker = fixtures.Maker(ckpt, place)
         for name in re.findall(r'"([\w.-]+)"', example):
-            if name in ("qat-checkpoint", "bf16"):
+            if name in ("qat-checkpoint", "bf16", "model.gguf"):
                 maker.make(name)
         run(scripts / "python", "-c", example, cwd=place, stdout=subprocess.DEVNULL)
 

@@ -326,7 +326,7 @@ def test_options_are_typed_and_explained():
     parameters = inspect.signature(ckpt.convert).parameters
     for one in ckpt.list("commands"):
         function = getattr(ckpt, one["name"], None)
-        if function is None or one["name"] == "version":
+        if function is None or one["name"] in ("version", "get", "set", "plan"):
             continue
         known = set(inspect.signature(function).parameters)
         for option in one["options"]:
@@ -459,6 +459,7 @@ def test_a_result_has_all_that_the_program_says(folder, monkeypatch):
         lambda: ckpt.publish("m", archive="m.tar.zst"),
         lambda: ckpt.verify("m"),
     ]
+    OTHER_FORM["note"] = None   # lines of text, which results have as `notes`
     kinds = set()
     for call in calls:
         result = list(fields_of(call()))

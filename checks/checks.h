@@ -27,10 +27,10 @@ struct ProfileInfo {
   bool is_released;  // on that day; else its facts were read then
 };
 std::vector<ProfileInfo> all_profiles();
-// The newest release of each program that takes such a checkpoint: those that are asked when nobody
-// names one. Ollama converts few folders itself, so it is asked about GGUF files alone.
+// The newest release of each program that reads such a checkpoint. The doctor checks for these if
+// no program is named. Ollama converts few folders itself, so it is checked for GGUF files only.
 std::vector<std::string> current_profiles(bool is_gguf);
-// "vllm 0.33": the program and the release of a profile, or of a release that others answer for.
+// "vllm 0.33": the program and the release of a profile, or of a release without its own profile.
 std::string release_label(std::string_view profile);
 // The name of the profile of a release, or that of a release for which others answer: between two
 // of them, or newer. Empty: not known.
@@ -43,9 +43,9 @@ struct CheckInfo {
   std::string_view id, title;
   std::string_view cause;    // how a checkpoint comes to fail it
   std::string_view effect;   // what people see
-  std::string_view step;     // that fixes it; may be empty
-  std::string advice;        // in addition to the step, or instead of one; may be empty
-  std::string_view example;  // of a finding: its place, and what is there
+  std::string_view step;     // the step that fixes it; may be empty
+  std::string advice;        // what a person does in addition to the step or instead; may be empty
+  std::string_view example;  // a finding: the place and the fault
   bool is_deep;
   // Severity for each profile, in the order of all_profiles(); nullopt: not asked there.
   std::vector<std::optional<Severity>> severities;

@@ -1,6 +1,7 @@
 // All parameters of a model: the rows of its table, once for each layer and expert.
 //
-// Sources: as models/families. The shape of a row is the same for all layers, so it is made once.
+// A row has the same shape in all layers, so its shape is computed once. The tables in
+// models/families name their sources.
 #include <algorithm>
 
 #include "core/base/numbers.h"
@@ -195,7 +196,7 @@ class Expansion {
   const ModelForm& form_;
   Fields text_;
   uint64_t layers_ = 0, experts_ = 0;
-  uint64_t sparse_step_ = 0;      // every n-th layer has experts; 0: none has
+  uint64_t sparse_step_ = 0;      // each sparse_step_-th layer has experts; 0: none has
   std::vector<LayerKind> kinds_;  // with those for multi-token prediction
   std::vector<Parameter> out_;
 };

@@ -111,15 +111,15 @@ constexpr std::string_view kKeysOfWriters =
     " adapter.lora.prompt_prefix:t adapter.alora.invocation_tokens:A xielu.alpha_n:f"
     " xielu.alpha_p:f xielu.beta:f xielu.eps:f ";
 
-// Values that llama.cpp assumes where a file does not have a key. Each word is NAME=VALUE for the
-// key ARCHITECTURE.NAME of every architecture, or ARCHITECTURE/NAME=VALUE for one architecture,
-// which wins. VALUE is one of:
+// Values that llama.cpp assumes for keys that a file lacks. A word NAME=VALUE applies to the key
+// ARCHITECTURE.NAME of every architecture. A word ARCHITECTURE/NAME=VALUE applies to one
+// architecture and takes precedence. VALUE is one of:
 //
 //   10000    this number                     #KEY    the length of the list KEY
 //   KEY      the value of another key        %NAME   the rows of the tensors called NAME
 //   KEY/KEY  one key divided by the other    ~N      a list of flags, false for each Nth layer
 //
-// A model without groups of experts has one group. Sources: src/llama-model.cpp (load_hparams,
+// llama.cpp treats experts without groups as one group. Sources: src/llama-model.cpp (load_hparams,
 // load_swa_pattern), src/llama-hparams.h, src/models/*.cpp.
 constexpr std::string_view kAbsentValues =
     " attention.head_count_kv=attention.head_count"
@@ -194,7 +194,7 @@ std::optional<GgufKey> find_gguf_key(std::string_view architecture, std::string_
 
 namespace {
 
-// Evaluates a VALUE of kAbsentValues; 0 where the file does not have what it names.
+// Evaluates a VALUE of kAbsentValues. Returns 0 if the file lacks the key or tensor that it names.
 double number_of_text(const Checkpoint& file, std::string_view text) {
   if (const auto number = number_from<double>(text)) return *number;
   const std::string_view rest = text.substr(1);

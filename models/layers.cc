@@ -1,4 +1,4 @@
-// The kinds of layers (resolved.h).
+// Finds the kind of each layer and how many values it keeps (resolved.h).
 //
 // Sources: transformers models/*/configuration_*.py (how classes fill in layer_types), llama.cpp
 // src/llama-hparams.cpp (n_embd_r, n_embd_s) and src/models/*.cpp (windows by architecture).
@@ -15,7 +15,7 @@ namespace {
 // More than any model has; sums and products of numbers up to it stay far below 64 bits.
 constexpr uint64_t kMaxNumber = uint64_t{1} << 31;
 
-// The state, and the inputs that the convolution looks back at.
+// Counts the values of the recurrent state and of the inputs that the convolution still needs.
 uint64_t state_values(uint64_t inner, uint64_t state, uint64_t groups, uint64_t kernel) {
   return inner * state + (inner + 2 * groups * state) * (std::max<uint64_t>(kernel, 1) - 1);
 }
@@ -26,7 +26,7 @@ const Family* family_named(std::string_view name, std::string_view Family::*word
   return name.empty() || found == families().end() ? nullptr : *found;
 }
 
-// Tokens of a window that the class knows where no field says it.
+// The chunk size of chunked attention that llama.cpp fixes for the family; 0 if it fixes none.
 uint64_t usual_chunk(const Family& table) {
   uint64_t out = 0;
   for (GraphConstant constant : table.graph_constants) {
@@ -35,7 +35,7 @@ uint64_t usual_chunk(const Family& table) {
   return out;
 }
 
-// nullopt where a layer with attention would keep nothing.
+// Returns nullopt if a layer with attention keeps no values, because the result would be wrong.
 std::optional<ResolvedModel> checked(ResolvedModel model) {
   for (const ResolvedLayer& layer : model.layers) {
     const LayerMemory memory = layer.memory();
@@ -55,7 +55,7 @@ std::set<uint64_t> numbers_in(const JsonValue& list) {
   return out;
 }
 
-// Whole numbers of a configuration, or of its class; 0 where neither has one.
+// The sizes of chunks and windows in config.json, else those of the class, else 0.
 uint64_t chunk_of(const Fields& text, const Family& table) {
   const JsonValue* said = member(text.config(), "attention_chunk_size");
   return said == nullptr ? usual_chunk(table) : whole(*said).value_or(0);
@@ -65,18 +65,19 @@ uint64_t window_of(const Fields& text) {
   return said ? *said : 0;
 }
 
-// The fields that say what each layer is, in the order in which they count.
+// The fields that decide the kind of each layer. The first one that is present wins.
 struct LayerFields {
-  const JsonValue* list = nullptr;         // layer_types
-  uint64_t interval = 0;                   // each has full attention, the others linear
+  const JsonValue* list = nullptr;         // layer_types or layers_block_type
+  uint64_t interval = 0;                   // each interval-th is full attention, others are linear
   const std::string* letters = nullptr;    // Nemotron-H: M Mamba, * attention, - an MLP, E experts
-  const JsonValue* full_layers = nullptr;  // LFM2; the others have a convolution
-  const std::string* windows = nullptr;    // L a window, over and over; or
-  uint64_t period = 0, first_window = 0;   // of full attention among windows
+  const JsonValue* full_layers = nullptr;  // LFM2: layers with attention; others are convolutions
+  const std::string* windows = nullptr;    // repeated for all layers; L is a window
+  uint64_t period = 0, first_window = 0;   // each period-th is full; windows begin at first_window
   bool has_window = false, is_chunked = false;
   uint64_t full_end = UINT64_MAX;  // a layer that has full attention in any case
   std::set<uint64_t> full, dense;
-  // Of models with experts: each sparse_step-th layer, and each sparse_interval-th from layer 0.
+  // A layer has experts if it is a sparse_step-th, counted from 1, a sparse_interval-th, counted
+  // from 0, and not one of the leading_dense first.
   uint64_t experts = 0, sparse_step = 0, leading_dense = 0, sparse_interval = 0;
 
   std::string_view type_of(uint64_t layer) const {
@@ -103,7 +104,7 @@ struct LayerFields {
     if (layer < types.size()) return types[layer] == "sparse";
     if (layer < leading_dense || (layer + 1) % sparse_step != 0) return false;
     if (sparse_interval != 0 && layer % sparse_interval != 0) return false;
-    const auto end = number(known(config, "moe_layer_end_index"));  // -1: the last layer
+    const auto end = number(known(config, "moe_layer_end_index"));  // -1: up to the last layer
     if (end && *end != -1 && static_cast<double>(layer) > *end) return false;
     return !dense.contains(layer);
   }
@@ -153,7 +154,7 @@ Status read_experts(const Fields& text, LayerFields& out) {
   return {};
 }
 
-// Of linear attention, Mamba 2 and short convolutions.
+// The values that a layer with linear attention, Mamba 2 or a short convolution keeps.
 std::optional<uint64_t> recurrent_values(const auto& number) {
   if (const uint64_t cache = number("conv_L_cache"); cache > 0) {
     return number("hidden_size") * (cache - 1);
@@ -262,7 +263,7 @@ std::optional<ResolvedModel> resolve_keys(const Metadata& metadata,
   const uint64_t state = cache > 0 ? key("embedding_length") * (cache - 1)
                                    : state_values(inner, key("ssm.state_size"),
                                                   key("ssm.group_count"), key("ssm.conv_kernel"));
-  // Windows that no key says are the architecture's; of others all attention is full.
+  // Without the key, the family's period of windows applies. 0: every layer has full attention.
   const uint64_t period = key(kPattern, table == nullptr ? 0 : table->window_period);
   ResolvedModel out;
   out.max_context = key("context_length");
@@ -280,7 +281,7 @@ std::optional<ResolvedModel> resolve_keys(const Metadata& metadata,
       out.layers.push_back({"mlp"});
     } else if (out.window > 0 && slides) {
       out.layers.push_back({"sliding_attention", false, own_heads * (short_keys + short_values)});
-    } else {  // of latent attention the values are a part of the keys
+    } else {  // latent attention (MLA) caches one vector, of which the values are a part
       const bool is_latent = key("attention.kv_lora_rank") > 0;
       out.layers.push_back({"full_attention", false,
                             is_latent ? keys + key("attention.indexer.key_length")

@@ -83,7 +83,7 @@ enum class Change : uint8_t {
   kAddOne,            // norms whose weights are stored minus one
   kRopeQuery,         // rows of each head from halves to pairs; heads = num_attention_heads
   kRopeKey,           // the same; heads = num_key_value_heads
-  kUnpairQuery,       // the turned rows of each head from pairs to halves, for M-RoPE
+  kUnpairQuery,       // the rotated rows of each head from pairs to halves, for M-RoPE
   kUnpairKey,         // the same; heads = num_key_value_heads
   kValueRows,         // value heads from grouped to tiled; a head is linear_value_head_dim rows
   kValueRowsAfterQk,  // the same, behind the rows of query and key
@@ -140,7 +140,7 @@ enum class KeySource : uint8_t {
   kRopeTenth,           // a tenth of a field of the rope parameters, where it is there
   kConstant,            // `fields`: true or false, a number, or a text, by the type of the key
   kMlpWidths,           // one width a layer: `fields` where it has an MLP alone, else 0
-  kExpertWidths,        // the same where it has experts alone
+  kExpertWidths,        // the same for layers that consist of experts
   kFieldIfTrue,         // only when the field is true
   kFullLayers,          // one flag a layer: `fields`, a list, says full; nothing without the list
   kNoWindow,            // 0 when all layers of layer_types have full attention
@@ -164,8 +164,8 @@ enum class KeySource : uint8_t {
   kRotaryPart,          // a field, which must be there, x hidden_size / attention heads
   kRatio,               // a field / another, a real number
   kByRootOfLayers,      // a field / the square root of num_hidden_layers
-  kAlphaRope,           // a run of keys: the base that dynamic scaling with an alpha gives
-  kLayerScalars,        // one number a layer: values of the tensor `fields`, {} for the layer
+  kAlphaRope,           // several keys: dynamic RoPE with an alpha, written as a larger base
+  kLayerScalars,        // one number a layer: the value of the tensor `fields`; {} is the layer
   kSlidingWindow,       // sliding_window, unless sliding_window_pattern is 1
 };
 
@@ -174,9 +174,9 @@ bool matches_pattern(std::string_view pattern, std::string_view name,
                      std::vector<std::string>& numbers);
 // `pattern` with the first of `numbers` in the place of its first {}.
 std::string fill_in(std::string_view pattern, const std::vector<std::string>& numbers);
-// Names in GGUF of the module "model.layers.3.mlp.down_proj", two where it is split: by the rules
-// of the first family that has a module of this name in a layer, then of its last word. Empty where
-// none has.
+// Returns the names in GGUF of a module like "model.layers.3.mlp.down_proj", two if it is split.
+// The first family that has a module of this name within a layer decides, else the first that has a
+// module with the same last word. Empty if no family has one.
 std::vector<std::string> gguf_names_of(std::string_view module);
 
 struct KeyRule {
@@ -205,8 +205,8 @@ struct TokenizerRules {
   std::optional<uint64_t> end_of_turn_id = {};  // where no file speaks of one
   bool adds_bos = false;                        // said last, whatever the files say
   std::optional<bool> adds_space_prefix = {};   // said last, whatever the files say
-  std::string_view end_of_chat = {};  // a special token that takes the place of EOS
-  bool ends_by_generation = false;  // EOT is the first of several EOS of generation_config.json
+  std::string_view end_of_chat = {};  // the special token that becomes EOS
+  bool ends_by_generation = false;  // EOT: the first of several EOS in generation_config.json
   std::string_view special_tokens = {};  // "bos=[GO] eot=<end>": where nothing else names them
 };
 
@@ -304,10 +304,10 @@ struct Family {
   std::string_view left_out_start = {};      // of names that llama.cpp's converter has no use for
   const Family* turned = nullptr;  // takes its place where stacked experts lie [expert, out, in]
   GraphConstants graph_constants = {};
-  // Where config.json lists no layer_types: of layers with windows the last of so many has full
-  // attention; 1: all have, unless use_sliding_window is true. 0: none.
+  // Used if config.json has no layer_types: each window_period-th layer has full attention, and the
+  // others have windows. 1: all have full attention, unless use_sliding_window is true. 0: none.
   uint64_t window_period = 0;
-  bool ends_in_full_attention = false;  // the last layer too
+  bool ends_in_full_attention = false;  // the last layer is full, too
   void (*add_graph_fields)(const GraphConfig& made) = nullptr;  // that follow from other fields
   // The class's own spellings of fields, where a row of keys lists several.
   std::string_view own_spellings = {};
@@ -367,10 +367,10 @@ inline constexpr uint64_t kMaxModelParameters = 4'000'000;
 // tensors are there have another bound, four times what is held and these.
 inline constexpr uint64_t kMaxParametersBeyond = 100'000;
 
-// All parameters of a model by `rules`; `defaults` is the table of the configuration's class, which
-// is another one when architectures and model_type disagree. `text` is the text part's
-// configuration.
-// Fails: kCorrupt, naming the field: it is not an integer; kUnsupported: beyond a limit above.
+// Lists all parameters of a model by the table `rules`. `defaults` is the table of the
+// configuration's class; the two differ if architectures and model_type disagree. `text` is the
+// configuration of the text part.
+// Fails: kCorrupt: a field is not an integer; kUnsupported: a number exceeds a limit above.
 struct ModelConfigs {
   const Family& rules;
   const Family& defaults;
@@ -379,22 +379,21 @@ struct ModelConfigs {
 Result<std::vector<Parameter>> expected_parameters(const ModelConfigs& configs,
                                                    const ModelForm& form);
 
-// The part of a wrapper's model that reads images, and its projector (towers.cc). Fields of its
-// shapes are those of vision_config; "text.hidden_size" is the text part's, "wrapper.X" is next to
-// both.
-//   kind     that the quirk "tower:KIND" of the wrapper names
-//   layers   before the number of a layer: "vision_tower.transformer.layers"
-//   depth    the field that counts them
-//   heads    the field that counts heads of its attention
-// A rule whose name has {} is there once for each entry of deepstack_visual_indexes, with a list in
-// braces once for each of its words; `when` is a field that must be true.
+// A vision tower and its projector (towers.cc). Shapes use fields of vision_config. They write
+// "text.hidden_size" for a field of the text part, and "wrapper.X" for a field at the root.
+//   kind     the KIND in the wrapper's quirk "tower:KIND"
+//   layers   name of the layers without their number: "vision_tower.transformer.layers"
+//   depth    the field that counts the layers
+//   heads    the field that counts attention heads
+// A rule with {} in its name applies to each entry of deepstack_visual_indexes. A rule with words
+// in braces applies to each word. `when` names a field that must be true.
 struct TowerTable {
   std::string_view kind, layers, depth, heads;
   std::span<const std::span<const ParameterRule>> lists;
   std::span<const ClassDefault> defaults;
 };
 const TowerTable& tower_named(std::string_view kind);
-const TowerTable* tower_of(std::string_view wrapper_type);  // nullptr where there is none
+const TowerTable* tower_of(std::string_view wrapper_type);  // nullptr: the wrapper has no table
 
 // Names of towers and projectors begin with these.
 inline constexpr std::string_view kTowerRoots[] = {"model.visual.", "vision_tower.",

@@ -1,4 +1,4 @@
-// Names in GGUF by the rows of families.
+// Translates names of modules into names in GGUF, by the name rules of all families.
 #include <algorithm>
 
 #include "core/base/numbers.h"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kLayers = "layers.";
 
-// "mlp.down_proj" of a name in a layer, else the last word.
+// Returns "mlp.down_proj" for "model.layers.3.mlp.down_proj", or the last word outside layers.
 std::string_view name_in_layer(std::string_view name) {
   const size_t at = name.find(kLayers);
   if (at == name.npos) return last_word(name);
@@ -22,12 +22,12 @@ std::string_view without_weight(std::string_view name) {
   return name.substr(0, name.rfind(".weight"));
 }
 
-// 2 for a name of one expert of many, 1 of a shared one, 0 of neither.
+// 2: a module of routed experts; 1: of a shared expert; 0: of neither.
 int expert_kind(std::string_view name) {
   return name.find(".experts.") != name.npos ? 2 : name.find("shared_expert") != name.npos ? 1 : 0;
 }
 
-// The first rule that agrees with `module` in `part` of both names.
+// The first rule of any family whose name agrees with `module` in the part that `part` returns.
 const NameRule* rule_for(std::string_view module, std::string_view (*part)(std::string_view)) {
   std::vector<std::string> numbers;
   const auto fits = [&](const NameRule& rule) {

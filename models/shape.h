@@ -11,7 +11,8 @@ namespace ckpt {
 
 class Fields {
  public:
-  // `others` fill in what neither config.json nor `defaults` has; kAll: by rows for keys too.
+  // `others` fill in fields that neither config.json nor `defaults` has. With kAll, defaults that
+  // only keys use count too.
   Fields(const JsonValue& config, std::span<const ClassDefault> defaults,
          std::span<const ClassDefault> others = {}, ReadBy rows = ReadBy::kShapes)
       : config_(config), defaults_(defaults), others_(others), rows_(rows) {}
@@ -43,7 +44,7 @@ class Fields {
   ReadBy rows_;
 };
 
-// As the public one, of a configuration whose absent fields `text` fills in.
+// As in resolved.h, for fields that are already completed with defaults.
 Result<std::vector<ResolvedLayer>> resolve_layers(const Fields& text, const Family& table,
                                                   uint64_t layers);
 

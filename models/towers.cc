@@ -37,7 +37,7 @@ constexpr ParameterRule kQwen3VlBlocks[] = {
     {".mlp.linear_fc2.weight", "hidden_size intermediate_size", ServerCut::kColumns},
     {".mlp.linear_fc2.bias",   "hidden_size"},
 };
-// One for each entry of deepstack_visual_indexes.
+// Qwen3-VL has one such merger for each entry of deepstack_visual_indexes.
 constexpr ParameterRule kQwen3VlMergers[] = {
     {"model.visual.deepstack_merger_list.{}.norm.{weight,bias}",
      "hidden_size*spatial_merge_size*spatial_merge_size"},
@@ -56,7 +56,7 @@ constexpr ClassDefault kQwen3VlTowerFields[] = {
     {"patch_size", "16"},         {"spatial_merge_size", "2"},
     {"temporal_patch_size", "2"}, {"out_hidden_size", "3584"},
     {"num_position_embeddings", "2304"}, {"num_heads", "16"},
-    {"deepstack_visual_indexes", "3"},  // Qwen3-VL's alone
+    {"deepstack_visual_indexes", "3"},  // only Qwen3-VL has it
 };
 
 constexpr ParameterRule kQwen25VlBlocks[] = {

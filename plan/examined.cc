@@ -14,7 +14,7 @@ namespace ckpt {
 
 namespace {
 
-// Every release of their programs.
+// Lists all releases of the programs that `profiles` belong to.
 std::vector<std::string> releases_of(const std::vector<std::string>& profiles) {
   std::set<std::string_view> programs;
   std::vector<std::string> out;
@@ -27,7 +27,7 @@ std::vector<std::string> releases_of(const std::vector<std::string>& profiles) {
   return out;
 }
 
-// Moves the verdicts of releases that are not `asked`, and drops their findings.
+// Moves verdicts about profiles that are not in `asked` to out.older, and drops their findings.
 void take_older(const std::vector<std::string>& asked, ExaminedFolder& out) {
   const auto is_asked = [&](const auto& each) {
     return std::ranges::count(asked, each.profile) != 0;

@@ -9,15 +9,15 @@
 
 namespace ckpt {
 
-// Profiles in ckpt's spelling. Fails: kUsage: an unknown profile; as check_base().
+// Replaces names of profiles by ckpt's spelling. Fails: as profiles_named() and check_base().
 Status settle_question(DoctorOptions& options);
 
 enum class OlderReleases : uint8_t { kNotAsked, kCounted };
 
-// Reads and diagnoses `path`, for the current releases if no profile is named; then the verdicts of
-// older ones too, if they are counted. Requires: settle_question(). `was_fixed`: files that were
-// read before have changed since. Fails: as examine(); kCorrupt where a file changed meanwhile,
-// because a verdict would be about neither content.
+// Reads and diagnoses `path` for the profiles in `options`. If they name none, it does so for the
+// current releases, and kCounted adds verdicts about older releases. `was_fixed` says that this
+// process changed files that it had read. Requires: settle_question(). Fails: as examine();
+// kCorrupt: a file changed meanwhile, because the verdict would fit neither content.
 Result<ExaminedFolder> examined(const std::filesystem::path& path, const DoctorOptions& options,
                                 Observer& observer, OlderReleases older = OlderReleases::kNotAsked,
                                 bool was_fixed = false);

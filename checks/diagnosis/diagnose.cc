@@ -15,7 +15,7 @@ extern const std::string_view kCheckPages;  // data/checks.txt
 
 namespace {
 
-// Of a check what its row does not have: the rest of the line "Q34 cause ...".
+// Returns the rest of the line "ID KEY ..." of data/checks.txt, as in "Q34 cause ...".
 std::string_view page_text(std::string_view id, std::string_view key) {
   const std::string start = fmt::format("\n{} {} ", id, key);
   const size_t at = kCheckPages.find(start);
@@ -276,7 +276,7 @@ Status answer(const std::vector<Asked>& all, Diagnosis& out, const One& one) {
   for (const Asked& asked : all) {
     Diagnosis made;
     CKPT_TRY(one(*asked.profile, made));
-    made.verdicts.front().sound &= made.verdicts.front().loads;  // else nothing is computed
+    made.verdicts.front().sound &= made.verdicts.front().loads;  // sound requires loads
     if (asked.older != nullptr) {
       Diagnosis older;
       CKPT_TRY(one(*asked.older, older));

@@ -2,15 +2,15 @@
 // is that of a release: vllm-0.32.
 //
 //   key value                    help, version, released, program, reader, rated
-//   read DAY                     instead of `released`, where nobody looks for newer releases
-//   kind NAME                    the newest release of each kind is shown by this name
-//   rated NAME ...               the names in the ratings of checks that it goes by; its own
-//                                without this key. Programs may share one: "llama-server"
-//   like PROFILE                 the keys, traits and sections that this file does not state
-//   does TRAIT                   one of kTraits; `does not TRAIT`: unlike that profile
-//   [section]                    words follow, between spaces and over any number of lines
-//   also PROFILE                 the words of that profile's section count too
-//   without WORD ...             but not these
+//   read DAY                     replaces `released` if nobody looks for newer releases
+//   kind NAME                    the program; its newest release is shown by this name
+//   rated NAME ...               ratings of checks that name one of these apply (default: the
+//                                profile's own name); programs may share one, as "llama-server"
+//   like PROFILE                 that profile has all keys, traits and sections not stated here
+//   does TRAIT                   one of kTraits; `does not TRAIT` removes one that PROFILE has
+//   [section]                    words follow, separated by spaces, on any number of lines
+//   also PROFILE                 adds the words of the same section of PROFILE
+//   without WORD ...             removes these words from them
 //   # comment
 //
 // A release is one more file; data/profiles/refresh writes it.

@@ -129,16 +129,16 @@ std::string_view section_with(const Profile& profile, std::string_view start,
 inline bool knows_model_type(const Profile& profile, std::string_view model_type) {
   return has_listed(profile, "model types", model_type, true);
 }
-// Whether the program has the class that config.json names in architectures[0], itself or through
-// an adapter: vLLM makes XForSequenceClassification from XForCausalLM. True for transformers, whose
-// classes are not listed.
+// Whether the program has the class that config.json names in architectures[0]. An adapter counts:
+// vLLM makes XForSequenceClassification from XForCausalLM. Always true for transformers, because
+// its profile does not list classes.
 bool knows_model_class(const Profile& profile, std::string_view name);
 // A class of transformers that a server has not, and may run by transformers' code. A class of
 // neither program ends the run, whatever model_type says.
 inline bool has_fallback_class(const Profile& profile, std::string_view name) {
   return has_listed(profile, "fallback classes", name, false);
 }
-// quant_algo, as ModelOpt writes it.
+// Whether the program reads ModelOpt checkpoints with this quant_algo.
 inline bool takes_algo(const Profile& profile, std::string_view algo) {
   return has_listed(profile, "modelopt algorithms", algo, false);
 }

@@ -41,8 +41,8 @@ bool has_module_lists(const Quantization& said);
 // Whether a name is that of a tower or a projector: most are quantized by no method, whatever the
 // lists hold.
 bool is_of_tower(std::string_view name);
-// Whether a target of compressed-tensors stands for a class of the server's modules: "Linear" is a
-// part of the name QKVParallelLinear.
+// Whether a target of compressed-tensors selects modules by their class. vLLM compares parts of
+// class names: "Linear" selects QKVParallelLinear.
 bool names_a_class(std::string_view target);
 
 // A module as a server asks for it.

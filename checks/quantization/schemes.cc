@@ -1,22 +1,23 @@
 // Compares the scheme that a quantization_config declares with the stored weights (Q38) and with
 // the schemes that a program runs (Q39).
 //
-// The files in data/profiles list the schemes of each METHOD in three kinds of sections. A word of
-// a section is a row of conditions between slashes, which hold together:
+// The profiles in data/profiles have up to three sections for each quantization METHOD. Each word
+// of a section is a rule. A rule consists of conditions, separated by slashes; a scheme meets it if
+// all conditions hold:
 //
-//   [schemes METHOD]           the program runs a scheme that meets one of these rows
-//   [required METHOD]          it rejects a scheme that does not meet all of these rows
-//   [unclear METHOD: REASON]   the source does not decide about schemes that meet one of these rows
+//   [schemes METHOD]           the program runs a scheme that meets at least one of these rules
+//   [required METHOD]          the program rejects a scheme that breaks one of these rules
+//   [unclear METHOD: REASON]   the program's source does not tell about schemes that meet a rule
 //
-// A condition is FACT=GLOB,GLOB: the fact matches one of the globs. Facts of every method: `of`
-// (linear or experts), `dtype`, and each key of the statement by its name (bits=4,8). Facts of a
-// group of compressed-tensors:
+// A condition is FACT=GLOB,GLOB and holds if the fact matches one of the globs. Every method has
+// the facts `of` (linear or experts), `dtype`, and the keys of its quantization_config (bits=4,8).
+// A group of compressed-tensors has these facts:
 //
 //   weights, inputs, outputs, cache    type and bits ("int4"), or "none"
-//   weights.KEY and so on              strategy, group_size, symmetric, dynamic, actorder, scales
-//   outer_format, format               of all groups; of this group
-//   targets                            linear or names
-//   sparsity, structure                of sparsity_config
+//   weights.KEY, inputs.KEY, ...       strategy, group_size, symmetric, dynamic, actorder, scales
+//   outer_format, format               format of the quantization_config, format of the group
+//   targets                            "linear" (by class) or "names" (by module)
+//   sparsity, structure                format and sparsity_structure in sparsity_config
 //
 // Sources: vLLM 0.17.1 and 0.32.0 vllm/model_executor/layers/quantization/fp8.py (Fp8Config,
 // create_weights) and compressed_tensors/compressed_tensors.py (_get_scheme_from_parts,

@@ -90,12 +90,12 @@ class Names {
     return is_text ? NameKind::kText : NameKind::kOther;
   }
 
-  // Newer releases read GPT-NeoX's head under the usual name too.
+  // Newer releases of transformers also read GPT-NeoX's head under the name lm_head.
   bool is_other_head(std::string_view tail) const {
     return !head_.empty() && tail.starts_with("lm_head.");
   }
 
-  std::string_view root_, head_;  // head_: where the table has another name than "lm_head."
+  std::string_view root_, head_;  // head_: empty if the table calls it "lm_head."
   std::vector<std::string_view> inner_, outer_;
 };
 

@@ -1,3 +1,4 @@
+// Writes sizes and large numbers for people: "5.81 GB" (human_bytes.h).
 #include "core/base/human_bytes.h"
 
 #include <fmt/format.h>

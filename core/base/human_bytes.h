@@ -1,4 +1,4 @@
-// Sizes, as people read them.
+// Writes sizes and large numbers for people, with units.
 #pragma once
 
 #include <cstdint>

@@ -8,10 +8,11 @@
 
 namespace ckpt {
 
-// The candidate that `word` is a typing error of: one or two slips, with the same digits. A slip
-// adds, drops or swaps a letter, or takes one whose key or sound is near; a long word may have one
-// wrong letter of any kind. Case and the signs - _ . do not count. Else the only candidate that
-// begins with `word` and one of these signs. "": none. Of equally near candidates the first.
+// Returns the candidate that a person who typed `word` probably meant. It has the same digits and
+// differs by one or two slips: a slip adds, drops or swaps a letter, or replaces it by one whose
+// key or sound is near. A long word may have one wrong letter of any kind. Case and the signs - _ .
+// do not count. If no candidate is that near, returns the only one that begins with `word` and one
+// of these signs, or "". The first of equally near candidates wins.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 // `before` and the nearest candidate, as a hint; `otherwise` where none is near.

@@ -19,9 +19,9 @@ struct PackedForm {
 struct PackedForms {
   std::map<std::string, PackedForm> by_codes;  // by the name of the tensor with the codes
   std::set<std::string> parts;                 // all tensors that belong to such a weight
-  // Then nothing above is filled, and one of these says why, in one sentence.
-  std::string fault;   // parts do not fit
-  std::string unread;  // ckpt does not decode the layout, which may be sound
+  // If one of these is set, the fields above are empty, and its sentence says why.
+  std::string fault;   // the parts do not fit together
+  std::string unread;  // ckpt does not decode this layout, which may be sound
 };
 
 }  // namespace ckpt

@@ -1,8 +1,8 @@
-// Arcee's Trinity: a gate over attention's output, norms before and behind both parts of a layer,
-// experts chosen by a sigmoid and a bias.
+// Arcee Trinity (AFMoE). A gate scales the output of attention. Attention and MLP each have a norm
+// before and a norm after them. The router chooses experts by sigmoid scores plus a bias.
 //
-// Sources: llama.cpp conversion/afmoe.py (AfmoeModel), which reads config.json as it stands;
-// transformers models/afmoe. Stacks come gate, up, down.
+// Sources: llama.cpp conversion/afmoe.py (AfmoeModel), which fills in no defaults of the class;
+// transformers models/afmoe. The GGUF has stacked experts in the order gate, up, down.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -16,7 +16,7 @@ constexpr ParameterRule kAfmoeLayer[] = {
     {".mlp.router.gate.weight",     "num_experts hidden_size", kWhole, "sparse"},
     {".mlp.expert_bias",            "num_experts", kWhole, "sparse"},
 };
-constexpr NameRule kAfmoeNames[] = {   // before the common rows: the first match wins
+constexpr NameRule kAfmoeNames[] = {   // come before the common rows, because the first match wins
     {"model.layers.{}.pre_mlp_layernorm",   "blk.{}.ffn_norm"},
     {"model.layers.{}.post_mlp_layernorm",  "blk.{}.post_ffw_norm"},
     {"model.layers.{}.self_attn.gate_proj", "blk.{}.attn_gate"},

@@ -1,4 +1,5 @@
-// Apertus: norms of queries and keys, xIELU with numbers of each layer, which a file has as keys.
+// Apertus: Llama's layers with norms of queries and keys. Its activation xIELU has parameters in
+// each layer, which a GGUF stores as metadata keys.
 //
 // Sources: llama.cpp conversion/llama.py (ApertusModel); transformers models/apertus.
 #include "models/families/rows.h"

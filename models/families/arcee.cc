@@ -1,4 +1,4 @@
-// Arcee's AFM: Llama's layers, with a feed-forward part without gate.
+// Arcee AFM: Llama's layers with an MLP that has no gate.
 //
 // Sources: llama.cpp conversion/llama.py (ArceeModel); transformers models/arcee.
 #include "models/families/rows.h"

@@ -1,7 +1,8 @@
-// Ling 2.0 and Ring 2.0: queries, keys and values in one matrix, experts chosen in groups.
+// Ling 2.0 and Ring 2.0 store queries, keys and values in one matrix. The router first chooses
+// groups of experts, then experts within them.
 //
-// Sources: llama.cpp conversion/bailingmoe.py (BailingMoeV2Model), which reads config.json as it
-// stands; the class's own modeling_bailing_moe_v2.py.
+// Sources: llama.cpp conversion/bailingmoe.py (BailingMoeV2Model), which fills in no defaults of
+// the class; modeling_bailing_moe_v2.py, which is published with the models.
 #include "models/families/rows.h"
 
 namespace ckpt {

@@ -1,7 +1,7 @@
-// Cohere's North: Cohere 2's layers with experts, dense ones in front.
+// Cohere North: Cohere 2's layers with experts; the first layers are dense.
 //
-// Sources: llama.cpp conversion/command_r.py (Cohere2MoeModel), which reads config.json as it
-// stands; transformers models/cohere2_moe. Shared experts are rejected by name.
+// Sources: llama.cpp conversion/command_r.py (Cohere2MoeModel), which fills in no defaults of the
+// class; transformers models/cohere2_moe. ckpt rejects shared experts, because no row names them.
 #include "models/families/rows.h"
 #include "models/shape.h"
 

@@ -6,9 +6,8 @@
 //
 // Sources: llama.cpp conversion/deepseek.py (DeepseekV2Model), glm.py (Glm4MoeLiteModel,
 // GlmMoeDsaModel), mistral3.py; transformers models/{deepseek_v2,deepseek_v3,deepseek_v32,youtu,
-// mistral4,glm4_moe_lite,glm_moe_dsa}. The
-// file says one key-value head and its size in the latent; DeepSeek's layer for multi-token
-// prediction is left out, GLM's is kept.
+// mistral4,glm4_moe_lite,glm_moe_dsa}. The GGUF declares one key-value head with the size of the
+// latent. It leaves out DeepSeek's layer for multi-token prediction and keeps GLM's.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -90,7 +89,7 @@ constexpr KeyRule kGlmMoeDsaKeys[] = {
     {"attention.indexer.types",      kArray, "indexer_types", kFullLayers},
 };
 constexpr rows::KeyRules kDeepseekV32Keys = std::span(kGlmMoeDsaKeys).subspan(1, 4);
-constexpr NameRule kMistral4Names[] = {   // before the rows of experts
+constexpr NameRule kMistral4Names[] = {   // come before the rows of experts
     {"model.layers.{}.mlp.experts.gate_up_proj", "blk.{}.ffn_gate_up_exps.weight"},
     {"model.layers.{}.mlp.experts.gate_up_proj.weight", "blk.{}.ffn_gate_up_exps.weight"},
 };
@@ -152,7 +151,7 @@ constexpr ClassDefault kGlmMoeDsaDefaults[] = {
     {"num_nextn_predict_layers", "1", kInShapes}, {"index_n_heads", "32", kInShapes},
     {"index_head_dim", "128", kInShapes}, {"index_topk", "2048", kInShapes},
 };
-// The converter reads the config.json of these as it stands.
+// llama.cpp's converter fills in none of these defaults, so only shapes use them.
 constexpr auto kDeepseekV32Defaults = rows::in_shapes({
     {"hidden_size", "7168"}, {"intermediate_size", "18432"}, {"num_attention_heads", "128"},
     {"qk_rope_head_dim", "64"}, {"vocab_size", "129280"}, rows::if_absent("q_lora_rank", "1536"),

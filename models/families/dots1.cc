@@ -1,4 +1,4 @@
-// dots.llm1: Qwen3's attention, routed experts as DeepSeek has them.
+// dots.llm1: Qwen3's attention with routed experts as in DeepSeek-V3.
 //
 // Sources: llama.cpp conversion/dots1.py (Dots1Model); transformers models/dots1.
 #include "models/families/rows.h"

@@ -1,7 +1,8 @@
-// K-EXAONE: EXAONE 4's attention with norms in front, experts next to a shared one.
+// K-EXAONE: EXAONE 4's attention, but with norms before each part of a layer, and routed experts
+// with a shared one.
 //
-// Sources: llama.cpp conversion/exaone.py (ExaoneMoEModel), which reads config.json as it stands;
-// transformers models/exaone_moe.
+// Sources: llama.cpp conversion/exaone.py (ExaoneMoEModel), which fills in no defaults of the
+// class; transformers models/exaone_moe.
 #include "models/families/rows.h"
 
 namespace ckpt {

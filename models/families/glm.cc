@@ -1,7 +1,9 @@
-// GLM-4 9B in transformers' form: gate and up in one, half of each head is turned.
+// GLM-4 9B in transformers' form. One matrix holds gate and up. Rotary embeddings apply to half of
+// each head.
 //
-// Sources: llama.cpp conversion/chatglm.py (ChatGLMModel); transformers models/glm. The file has
-// the context and the epsilon of ChatGLM's own fields, whatever this class's fields say.
+// Sources: llama.cpp conversion/chatglm.py (ChatGLMModel); transformers models/glm. llama.cpp's
+// converter takes the context length and the epsilon from ChatGLM's fields (seq_length,
+// layernorm_epsilon), even where this class has other fields for them.
 #include "models/families/rows.h"
 
 namespace ckpt {

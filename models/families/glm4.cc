@@ -1,7 +1,8 @@
-// GLM 4 (0414): norms before and behind attention and MLP, gate and up in one. GLM 4.5 and 4.6:
-// experts behind dense layers, with a layer for multi-token prediction, which counts whether or not
-// its tensors are there. GLM-4.1V and 4.5V: the same under a wrapper; llama.cpp turns halves where
-// there are sections of M-RoPE, GLM 4's class turns pairs.
+// GLM 4 (0414) has norms before and after attention and MLP, and one matrix for gate and up.
+// GLM 4.5 and 4.6 have experts after some dense layers, and a layer for multi-token prediction,
+// which counts as a block even if its tensors are missing. GLM-4.1V and 4.5V wrap these models.
+// GLM 4's class rotates pairs of rows, but llama.cpp rotates halves if the model has M-RoPE
+// sections, so query and key rows move then.
 //
 // Sources: llama.cpp conversion/glm.py (Glm4Model, Glm4MoeModel); transformers models/glm4{,_moe},
 // glm4v{,_moe}.
@@ -34,7 +35,7 @@ constexpr ClassDefault kGlm4Defaults[] = {
     {"max_position_embeddings", "131072", kInKeys}, {"num_hidden_layers", "40", kInShapes},
     {"attention_bias", "1", kInShapes},
 };
-constexpr NameRule kGlm4vNames[] = {   // before the others; rows move where there are sections
+constexpr NameRule kGlm4vNames[] = {   // come before the other rows, because the first match wins
     {"model.layers.{}.self_attn.q_proj", "blk.{}.attn_q", kUnpairQuery},
     {"model.layers.{}.self_attn.k_proj", "blk.{}.attn_k", kUnpairKey},
 };
@@ -45,7 +46,7 @@ constexpr ClassDefault kGlm4vDefaults[] = {
     {"max_position_embeddings", "32768", kInKeys}, {"num_hidden_layers", "40", kInShapes},
     rows::kHeadOfWidth,
 };
-// Of both classes.
+// Special tokens that llama.cpp's converter looks up by text for GLM 4 and GLM-4.1V.
 constexpr std::string_view kGlm4Tokens =
     "eos=<|endoftext|> eot=<|user|> unk=<|endoftext|> bos=<|endoftext|>";
 constexpr auto kGlm4MoeNorms = rows::under("use_qk_norm", rows::kAttentionNorms);
@@ -107,7 +108,7 @@ const Family kGlm4v = {
     .keys = kGlm4Keys,
     .defaults = kGlm4vDefaults,
     .parameters = {rows::kFrame, rows::kAttention, kGlm4Norms, rows::kQkvBias, kGlm4Mlp},
-    .is_partial = true,  // no table has the tower
+    .is_partial = true,  // the vision tower has no table
     .tokenizer = {.special_tokens = kGlm4Tokens},
 };
 

@@ -1,4 +1,4 @@
-// Hunyuan dense: Llama's layers with norms of queries and keys.
+// Hunyuan dense models have Llama's layers, and normalize queries and keys in addition.
 //
 // Sources: llama.cpp conversion/hunyuan.py (HunYuanModel); transformers models/hunyuan_v1_dense.
 #include "models/families/rows.h"

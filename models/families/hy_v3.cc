@@ -1,7 +1,7 @@
-// Hunyuan 3: Qwen3's attention, experts chosen by a sigmoid and a bias, with a shared MLP and
-// layers for multi-token prediction.
+// Hunyuan 3 has Qwen3's attention, a shared MLP next to the routed experts, and layers for
+// multi-token prediction. The router chooses experts by sigmoid scores plus a bias.
 //
-// Sources: llama.cpp conversion/hunyuan.py (HYV3Model), which reads config.json as it stands;
+// Sources: llama.cpp conversion/hunyuan.py (HYV3Model), which fills in no defaults of the class;
 // transformers models/hy_v3.
 #include "models/families/rows.h"
 

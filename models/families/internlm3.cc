@@ -1,7 +1,7 @@
-// InternLM 3: Llama's layers.
+// InternLM 3 has Llama's layers.
 //
-// Sources: llama.cpp conversion/internlm.py (InternLM3Model), which reads config.json as it stands;
-// transformers models/internlm3; the class's own modeling_internlm3.py.
+// Sources: llama.cpp conversion/internlm.py (InternLM3Model), which fills in no defaults of the
+// class; transformers models/internlm3; modeling_internlm3.py, published with the models.
 #include "models/families/rows.h"
 
 namespace ckpt {

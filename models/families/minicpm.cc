@@ -1,7 +1,7 @@
-// MiniCPM and MiniCPM4: Llama's layers with scales of embedding, residuals and logits.
+// MiniCPM and MiniCPM4 have Llama's layers, and scale the embeddings, residuals and logits.
 //
-// Sources: llama.cpp conversion/minicpm.py (MiniCPMModel), which reads config.json as it stands;
-// the class's own modeling_minicpm.py and configuration_minicpm.py.
+// Sources: llama.cpp conversion/minicpm.py (MiniCPMModel), which fills in no defaults of the class;
+// modeling_minicpm.py and configuration_minicpm.py, published with the models.
 #include "models/families/rows.h"
 
 namespace ckpt {

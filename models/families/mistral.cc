@@ -1,6 +1,6 @@
-// Mistral, Mistral 3 under its wrapper, Ministral 3: Llama's layers under defaults of their own.
-// Pixtral and LLaVA: Mistral's or Llama's text under a wrapper. Mixtral: with experts, whose names
-// are w1 (gate), w2 (down) and w3 (up).
+// Mistral, Mistral 3 (within its wrapper) and Ministral 3 have Llama's layers with other defaults.
+// Pixtral and LLaVA wrap Mistral's or Llama's text model. Mixtral has experts, whose matrices are
+// called w1 (gate), w2 (down) and w3 (up).
 //
 // Sources: llama.cpp conversion/llama.py (LlamaModel.modify_tensors), mistral3.py; transformers
 // models/{mistral,mistral3,ministral3,mixtral}. Mistral with layer_types is read as Ministral,
@@ -113,7 +113,7 @@ const Family kLlava = {
     .keys = rows::kLlamaKeys,
     .defaults = kMistralDefaults,
     .parameters = rows::kLlamaRules,
-    .is_partial = true,  // towers of several classes
+    .is_partial = true,  // wrappers hold vision towers of several classes
     .variants = kLlavaVariants,
     .has_rope_factors = true,
     .tokenizer = kLlamaTokenizer,

@@ -1,5 +1,5 @@
-// Nemotron-H and Nemotron 3: each layer is Mamba 2 (M), attention (*), an MLP (-) or experts (E),
-// by hybrid_override_pattern.
+// In Nemotron-H and Nemotron 3, hybrid_override_pattern has a letter for each layer: M for Mamba 2,
+// * for attention, - for an MLP, E for experts.
 //
 // Sources: llama.cpp conversion/nemotron.py (NemotronHModel), granite.py, mamba.py, which read
 // config.json as it stands; the class's own modeling_nemotron_h.py and configuration_nemotron_h.py.
@@ -154,7 +154,7 @@ constexpr Family nemotron_h(Family made) {
 const Family kNemotronHMoe = nemotron_h({
     .name = "nemotron_h_moe",
     .names = {kNemotronHMoeNames, kNemotronHNames},
-    // The last of these is the width of MLPs.
+    // The key left out is the width of MLPs; kNemotronHMoeKeys has its own.
     .keys = std::span(kNemotronHKeys).first(std::size(kNemotronHKeys) - 1),
     .more_keys = kNemotronHMoeKeys,
 });

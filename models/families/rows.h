@@ -64,7 +64,7 @@ constexpr std::array<ParameterRule, kCount> under(std::string_view when,
   return out;
 }
 
-// Defaults of a class that the converter does not know: it reads config.json as it stands.
+// Defaults of a class that llama.cpp's converter does not fill in, so only shapes use them.
 template <size_t kCount>
 constexpr std::array<ClassDefault, kCount> in_shapes(const ClassDefault (&fields)[kCount]) {
   std::array<ClassDefault, kCount> out = std::to_array(fields);
@@ -138,7 +138,7 @@ inline constexpr ParameterRule kExperts[] = {
     {".mlp.experts.down_proj", "num_experts hidden_size moe_intermediate_size", kColumns,
      "sparse stacked"},
 };
-// Without the router.
+// kExperts without its first row, the router.
 inline constexpr std::span<const ParameterRule> kExpertProjections = std::span(kExperts).subspan(1);
 inline constexpr ParameterRule kSharedExpert[] = {
     {".mlp.shared_expert.gate_proj.weight", "shared_expert_intermediate_size hidden_size", kRows,
@@ -232,7 +232,7 @@ inline constexpr NameRule kExpertNames[] = {
     {"model.layers.{}.mlp.shared_expert.down_proj", "blk.{}.ffn_down_shexp"},
     {"model.layers.{}.mlp.shared_expert_gate",    "blk.{}.ffn_gate_inp_shexp", kNone, Store::kF32},
 };
-// The same, where stacks come gate, up, down.
+// kExpertNames for families whose GGUF has stacked experts in the order gate, up, down.
 inline constexpr NameRule kGateFirstExpertNames[] = {
     {"model.layers.{}.mlp.gate",                 "blk.{}.ffn_gate_inp", kNone, Store::kF32},
     {"model.layers.{}.mlp.experts.{}.gate_proj", "blk.{}.ffn_gate_exps", kExpert},

@@ -25,7 +25,7 @@ Status check_base(const std::string& base);
 
 struct ExaminedFolder {
   Diagnosis diagnosis;
-  std::vector<Verdict> older = {};       // of older releases, if they were to be counted
+  std::vector<Verdict> older = {};       // of older releases; empty unless the caller counts them
   std::optional<Checkpoint> checkpoint;  // none if it cannot be read at all
   bool is_whole = true;                  // else it is what programs have that take the files alone
 };

@@ -73,7 +73,8 @@ struct ConvertOption {
 std::span<const ConvertOption> convert_options();
 // nullptr: none of that name.
 const ConvertOption* find_convert_option(std::string_view name);
-// By its spelling in recipes (kRecipe: what only they have too) or plan files, or by its name.
+// Finds an option by its spelling in recipes and plan files, or by its name on the command line.
+// Options that are kept in less than `least` are not found; nullptr: none.
 const ConvertOption* find_kept_option(std::string_view spelling, OptionKept least);
 
 // Sets what the option names; "yes" and "no" of a flag. Fails: kUsage: a value of another kind;
@@ -86,8 +87,8 @@ Conversion with_paths(Conversion conversion, const ResolvePath& resolve);
 bool is_written(const ConvertOption& option);
 // As if it had not been given.
 void clear_option(Conversion& conversion, const ConvertOption& option);
-// "ckpt convert IN OUT" for advice: IN as it was typed, and `out`, a word of a shell. The command
-// line adds the other options.
+// "ckpt convert IN OUT" for advice, with IN as it was typed and `out`, which is quoted for a shell.
+// with_typed() adds the other options (tools/line/suggested.h).
 std::string convert_line(const Conversion& conversion, std::string_view out);
 
 }  // namespace ckpt

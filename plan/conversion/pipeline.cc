@@ -292,7 +292,8 @@ std::vector<Step> with_one_encoding(std::vector<Step> steps, const Checkpoint& c
   return steps;
 }
 
-// Takes the files and weights that IN lacks from --base, before all steps.
+// Adds files and weights that IN lacks, taken from --base. This happens before all steps, so that
+// they run on a complete model.
 Result<Checkpoint> completed(Checkpoint checkpoint, const Conversion& conversion,
                              Planning& planning) {
   const bool is_adapter = !adapter_words(checkpoint).empty();
@@ -306,7 +307,7 @@ Result<Checkpoint> completed(Checkpoint checkpoint, const Conversion& conversion
   return checkpoint;
 }
 
-// Steps that need the unquantized model have it from --base, unless they name another one.
+// Passes --base to each step that needs the unquantized model and names none itself.
 std::vector<Step> with_base(std::vector<Step> steps, const Conversion& conversion,
                             Planning& planning) {
   for (Step& step : steps) {

@@ -43,10 +43,11 @@ Touches touches(const std::vector<Step>& steps);
 // The checkpoint at `path`, in the format that it has. Fails: as recognize() and reading do.
 Result<Checkpoint> read_checkpoint(const std::filesystem::path& path,
                                    const ReadOptions& reading = {});
-// Reads a checkpoint that has to be complete, and converts one that MLX saved back to the layout of
-// its release. `notes`, which may be null, receives a note about MLX and one about an index that
-// does not fit. Fails as read_checkpoint() and from_mlx() do, and: kUsage: `path` is one shard of
-// several, as its name says; kCorrupt: files of the model are missing, or an index omits them.
+// Reads a checkpoint that has to be complete. One that MLX saved is converted back to the layout of
+// the original release. `notes`, which may be null, receives a note about MLX, and one about an
+// index that does not match the files. Fails: as read_checkpoint() and from_mlx(); kUsage: by its
+// name, `path` is one shard of several; kCorrupt: files of the model are missing, or its index
+// omits them.
 Result<Checkpoint> read_whole_checkpoint(const std::filesystem::path& path,
                                          const ReadOptions& reading,
                                          std::vector<std::string>* notes = nullptr);

@@ -61,7 +61,7 @@ std::vector<std::string> gguf_names_of_layer(std::string_view module) {
 }
 
 double sensitivity_of_layer(std::string_view module) {
-  double out = 0;  // of two names the more sensitive
+  double out = 0;  // a split module counts as its more sensitive part
   for (std::string name : gguf_names_of_layer(module)) {
     for (const std::string_view stack : {"_exps.", "_shexp."}) {
       const size_t at = name.find(stack);

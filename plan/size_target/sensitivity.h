@@ -18,7 +18,8 @@ double sensitivity_of(std::string_view tensor, bool is_tied);
 // expert that of the stack.
 double sensitivity_of_layer(std::string_view module);
 
-// Its names in a GGUF, "blk.3.ffn_down.weight", of which a family's rules know; else its last word.
+// The names of such a layer in a GGUF ("blk.3.ffn_down.weight"), by the rules of families. A module
+// that no family has keeps its last word.
 std::vector<std::string> gguf_names_of_layer(std::string_view module);
 
 }  // namespace ckpt

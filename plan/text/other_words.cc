@@ -1,3 +1,4 @@
+// Finds rows of data/other_words.txt, the table of other programs' words (other_words.h).
 #include "plan/text/other_words.h"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ std::string with_dashes(std::string_view word) {
   return out;
 }
 
-// Whether `token` of a row, WORD[=VALUE][@VERB], names what was asked.
+// Whether `token`, which a row writes as WORD[=VALUE][@VERB], matches the typed word.
 bool is_asked(std::string_view token, const AskedWord& asked) {
   const size_t at = std::min(token.find('@'), token.size());
   if (at < token.size() && token.substr(at + 1) != asked.verb) return false;
@@ -39,7 +40,7 @@ std::string_view take_column(std::string_view& row) {
   return column;
 }
 
-// `text` with `value` for {NAME}; NAME where there is none.
+// Replaces {NAME} in `text` by `value`, or by NAME if no value was typed.
 std::string with_value(std::string_view text, std::string_view value) {
   const size_t open = text.find('{'), close = text.find('}');
   if (open == text.npos || close == text.npos) return std::string(text);
@@ -48,7 +49,8 @@ std::string with_value(std::string_view text, std::string_view value) {
                      text.substr(close + 1));
 }
 
-// "--split-size {SIZE}B" has the option and its value; a comma ends a value of a step.
+// Splits `ours`, as "--split-size {SIZE}B", into option and value, and fills in the typed value. A
+// value of --step is quoted if it has a comma, because commas separate the step's values.
 OtherWord accepted(std::string_view ours, std::string_view value) {
   const std::string name(take_word(ours));
   const bool is_step = name == "--step" && value.find(',') != value.npos;

@@ -77,7 +77,7 @@ Result<Step> read_step(const JsonText& json) {
   return step;
 }
 
-// Several in an array, or one alone.
+// Recipes may write a single value without an array around it.
 std::vector<JsonText> items_of(const JsonText& value) {
   return value.is_array() ? value.items() : std::vector<JsonText>{value};
 }
@@ -129,7 +129,7 @@ Status read_field(const ConvertOption& option, const JsonText& value, Recipe& re
   if (option.repeats()) return read_rules(name, value, recipe);
   const bool is_number = value.kind() == JsonText::Kind::kToken && !value.as_text();
   if (is_number && has_word("SIZE BITS N", option.value_name()) && !value.is_null()) {
-    add(value.token());  // "target-bits": 4.6
+    add(value.token());  // a number without quotes, as in "target-bits": 4.6
     return {};
   }
   CKPT_ASSIGN(std::string text, text_of(value, name));
@@ -150,7 +150,7 @@ Status read_list(const std::string& key, const JsonText& value, Recipe& recipe) 
   return {};
 }
 
-// `key` as a word of another program, or of ckpt's command line.
+// Looks `key` up as a recipe key of another program, then as an option of a command line.
 std::optional<OtherWord> other_key(const std::string& key, const std::string& value) {
   const auto has = [](std::string_view name) {
     return find_kept_option(name.substr(2), OptionKept::kRecipe) != nullptr || name == "--outfile";
@@ -159,7 +159,7 @@ std::optional<OtherWord> other_key(const std::string& key, const std::string& va
   return row ? row : other_word({"--" + key, value, "convert"}, has);
 }
 
-// `typed` under the name of ckpt, where it is accepted under another one.
+// Renames a key that ckpt accepts from other programs to ckpt's own key.
 JsonText::Member own_member(const JsonText::Member& typed) {
   const auto& [key, value] = typed;
   if (find_kept_option(key, OptionKept::kRecipe) != nullptr) return typed;

@@ -86,7 +86,7 @@ Status settle_moments(Conversion& conversion, Observer& observer) {
   return {};
 }
 
-// The line with a name for OUT, where its type says what OUT is.
+// Suggests the command with a free name for OUT, if the type of --to tells what OUT will be.
 std::string line_with_out(const Conversion& conversion) {
   const auto type = target_type_named("", conversion.to);
   if (conversion.in.empty() || !type) return "ckpt help convert";

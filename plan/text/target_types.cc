@@ -1,4 +1,4 @@
-// The values of --to, with what each is good for.
+// Lists the values of --to with their sizes, errors and uses.
 #include <algorithm>
 
 #include "plan/text/type_names.h"
@@ -7,9 +7,10 @@
 namespace ckpt {
 namespace {
 
-// Bits of a weight in a model of 8 B parameters, with the tensors that a mixture stores in other
-// types. Error in percent of the weights' size (root mean square) for normally distributed weights
-// of that model, without an importance matrix except where the type needs one.
+//   bits    average per weight of a model with 8 B parameters, including tensors that a mixture
+//           stores in other types
+//   error   relative RMSE in percent, measured on normally distributed weights of such a model,
+//           with an importance matrix only for types that need one
 struct TypeFacts {
   std::string_view name;
   double bits, error;

@@ -17,9 +17,9 @@ struct Conversion;
 struct TargetType {
   std::string_view name;  // "q5_k_m", "nvfp4"
   std::string_view kind;  // "mixture": of a GGUF; "export": what that step makes
-  std::string help;       // what it is good for
-  std::string_view base;  // of a mixture: the type of most tensors
-  double bits, error;     // of a weight in a model of 8 B parameters; percent (target_types.cc)
+  std::string help;       // its use, as a clause
+  std::string_view base;  // mixtures: the type of most tensors
+  double bits, error;     // per weight; in percent (target_types.cc)
 };
 std::vector<TargetType> target_types();
 

@@ -44,7 +44,8 @@ std::string named_by_type(const Conversion& conversion, const std::string& type)
   return stem + "-" + type + (is_export_type(type) ? "" : ".gguf");
 }
 
-// The command for several types: one name with {type} for outputs of a kind, else an output each.
+// Suggests a command for several types. OUT contains {type} if all outputs are files or all are
+// folders; otherwise the command names each output.
 std::string line_of_types(const Conversion& conversion, const std::vector<std::string>& types) {
   const std::string out = (conversion.out / "").parent_path().string();
   const bool is_gguf = has_ending(out, ".gguf");

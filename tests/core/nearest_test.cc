@@ -1,3 +1,4 @@
+// nearest() finds typing errors of commands, options and types, and rejects words that mean others.
 #include "core/base/nearest.h"
 
 #include <gtest/gtest.h>

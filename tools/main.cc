@@ -45,7 +45,7 @@ bool is_free(std::FILE* stream) {
   return ::ftrylockfile(stream) == 0 && ::poll(&ready, 1, 0) == 1;
 }
 
-// Printed when a second signal ends the program; null when nothing is left to say.
+// The text that a second signal prints before it ends the program; null: none, or already printed.
 std::atomic<const char*> last_words{nullptr};
 
 // Ends the program within a second of SIGINT or SIGTERM, even when a system call, the planning or
@@ -107,7 +107,7 @@ void say(std::string_view sentence) {
   (void)!::write(STDERR_FILENO, sentence.data(), sentence.size());
 }
 
-// The second one ends the program immediately, and does not wait for a reader.
+// The second signal ends the program immediately, even if nobody reads its message.
 void on_signal(int) {
   if (!interrupted.exchange(true)) return;
   const char* const words = last_words.exchange(nullptr);

@@ -45,7 +45,7 @@ bool is_refused(const Checkpoint& checkpoint) {
   return diagnosis && !diagnosis->verdicts[0].loads;
 }
 
-// The program that a folder is checked for that was made for none: the first that loads it.
+// Chooses the program to check a folder for if the user named none: the first that loads it.
 std::vector<std::string> usual_program(const Checkpoint& checkpoint) {
   for (const char* const name : {"vllm", "transformers-5"}) {
     Examination examination;
@@ -58,7 +58,7 @@ std::vector<std::string> usual_program(const Checkpoint& checkpoint) {
   return {};
 }
 
-// llama.cpp's program for a model.
+// The program of llama.cpp that runs the model.
 std::string_view gguf_runner(const Checkpoint& checkpoint) {
   const Metadata& metadata = checkpoint.metadata;
   const std::string name(metadata.architecture());

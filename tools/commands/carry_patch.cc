@@ -54,8 +54,9 @@ void show_summary(const Console& console, const PatchRun& run, const Patch& patc
                              {"seconds", report == nullptr ? 0.0 : report->seconds}});
 }
 
-// Sums of a published folder are older than what was just changed. A folder without weights is no
-// model: "" but for a tokenizer, which goes to one.
+// Returns the command to run after a patch, or "". A published folder has to be published again,
+// because its checksums no longer match. A folder with neither weights nor config.json is treated
+// as a tokenizer for a model.
 std::string next_command(const std::filesystem::path& patched, const ReadOptions& reading) {
   std::error_code ignored;
   const auto place = is_folder(patched) ? patched : parent_of(patched);
@@ -66,7 +67,7 @@ std::string next_command(const std::filesystem::path& patched, const ReadOptions
   const std::string path = shell_path(patched.string());
   const auto weights = files_of_weights(patched, reading);
   const bool is_model = !is_folder(patched) || weights ||
-                        weights.error().code == ErrorCode::kCorrupt;  // which the doctor explains
+                        weights.error().code == ErrorCode::kCorrupt;  // the doctor explains damage
   if (is_model) return "ckpt doctor " + path;
   const bool has_config = std::filesystem::exists(patched / "config.json", ignored);
   return has_config ? std::string() : "ckpt convert MODEL OUT --tokenizer " + path;

@@ -71,7 +71,7 @@ Status check_if_needed(const Conversion& conversion, bool is_dry, const std::str
                      is_dry ? "dry-run" : "plan-out");
 }
 
-// The files that the same request made before, without planning.
+// Shows the files that an identical request made earlier. Nothing is planned for this.
 int show_requested(const Conversion& conversion, const std::vector<FileReport>& files,
                    const Console& console) {
   for (const FileReport& file : files) show_file(console, file);

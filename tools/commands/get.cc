@@ -158,7 +158,7 @@ Result<Answers> document_answers(const TypedGet& typed) {
   return out;
 }
 
-// Decoded, as this machine stores F32.
+// Writes the decoded values to stdout as raw F32 in the byte order of this machine.
 Result<int> write_values(const TypedGet& typed) {
   CKPT_ASSIGN(Checkpoint checkpoint, read_checkpoint(typed.path, typed.reading));
   CKPT_ASSIGN(checkpoint, join_packed_weights(std::move(checkpoint), all_codecs()));

@@ -32,8 +32,8 @@ void list_formats(const Console& console) {
   console.answer_table(table);
 }
 
-// The values of --to; with --all also the types that tensors are stored as, which may have the
-// same names.
+// Lists the values of --to. With --all it also lists the types that tensors are stored as, some of
+// which have the same names.
 void list_types(const Console& console, bool all) {
   Table table({"type", "bits/weight", "error", "what"});
   for (const TargetType& type : target_types()) {
@@ -119,7 +119,8 @@ void list_pre_tokenizers(const Console& console) {
   }
 }
 
-// At their worst; ckpt help CHECK has the programs.
+// Lists each check with the worst severity that any program gives it. `ckpt help CHECK` lists the
+// programs.
 void list_checks(const Console& console) {
   const auto profiles = all_profiles();
   Table table({"check", "at worst", "what"});

@@ -43,7 +43,7 @@ JsonValue state_of(const std::string& path) {
           {"inode", state.inode}};
 }
 
-// Of the outputs that are folders, by which new files in them are noticed.
+// The states of output folders. A new file in a folder changes its state.
 JsonValue states_of_folders(const Conversion& conversion) {
   JsonValue out = JsonValue::array();
   if (is_folder(conversion.out)) out.push_back(state_of(conversion.out.string()));
@@ -120,21 +120,21 @@ bool has_other_weights(const Output& output) {
   return false;
 }
 
-// The options that decide what is made, and where they were given.
+// The version, the working directory and the options that affect the output, as one text.
 std::string request_of(const Conversion& conversion) {
   std::error_code error;
   std::string out = fmt::format("{}\n{}", CKPT_VERSION, fs::current_path(error).string());
   for (const GivenOption& given : conversion.given) {
     const ConvertOption* option = find_convert_option(given.name);
-    if (option == nullptr || given.name == "force") continue;  // of every command
+    if (option == nullptr || given.name == "force") continue;  // does not affect the output
     out += fmt::format("\n{}={}", given.name, given.value);
   }
   return out;
 }
 
-// Files that a request names, those in its folders, and the folders, by which new files are
-// noticed. Null if these may not be all: a recipe names more, a URL has no such state, and marks
-// within a path would divide it.
+// The states of all files and folders that the options name, with the files within these folders.
+// Null if the list may be incomplete: a recipe names more files, a URL has no such state, and the
+// value of a step cannot be split if a path in it contains separators.
 JsonValue named_by(const Conversion& conversion) {
   JsonValue out = JsonValue::object();
   std::error_code error;
@@ -159,7 +159,7 @@ JsonValue named_by(const Conversion& conversion) {
   return out;
 }
 
-// The files of a record, if all are there as they were written.
+// Returns the files of a record if all of them exist and none has changed.
 Result<std::optional<std::vector<FileReport>>> files_as_written(const JsonValue& record) {
   const JsonValue* files = known(record, "files");
   if (files == nullptr || !files->is_array()) return std::nullopt;

@@ -1,12 +1,12 @@
 // Files that a plan has made, kept next to OUT for --if-needed.
 //
-//   .NAME.ckpt-made   JSON: the plan's digest, the files that were read (size, times, inode) and
-//                     those that were written (the same, and their SHA-256); the request,
-//                     what it names, and the notes
+//   .NAME.ckpt-made   JSON: the plan's digest; the files that were read (size, times, inode); the
+//                     files that were written (the same and SHA-256); the request, the files
+//                     that it names, and the notes
 //
-// OUT is what a plan makes where digest and inputs are those of the record, and each file is as it
-// was written: by its times, and where these differ by its hash. A record that others may write to
-// is not believed.
+// OUT is up to date if the digest and the inputs match the record and no output has changed. An
+// output has not changed if its times match, or else its hash. A record that other users may write
+// to is ignored.
 #pragma once
 
 #include <optional>
@@ -22,11 +22,13 @@ namespace ckpt {
 // where no record could be written afterwards.
 Result<std::optional<std::vector<FileReport>>> find_made(const Plan& plan);
 
-// The same before planning: where the same options were given, and every file and folder that they
-// name is as it was. Empty where only planning can tell. Fails: as find_made().
+// Does the same without a plan, which is faster. It finds the files if the options are the same and
+// no file or folder that they name has changed. nullopt: only a plan can tell. Fails: as
+// find_made().
 Result<std::optional<std::vector<FileReport>>> find_requested(const Conversion& conversion);
 
-// Writes the record after `report`; the request too, if it is `repeatable`. Fails: kIo.
+// Writes the record of an executed plan. find_requested() can use it only if `repeatable` is true.
+// Fails: kIo.
 Status record_made(const PlannedConversion& planned, const ExecuteReport& report,
                    const Conversion& conversion, bool repeatable);
 

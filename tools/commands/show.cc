@@ -163,7 +163,7 @@ const std::vector<uint64_t>& shape_in_file(const Tensor& tensor) {
   return tensor.has_scales() || shapes.empty() ? tensor.shape : shapes[0];
 }
 
-// Where the bytes of a tensor are, one object a run of them.
+// Lists where the bytes of a tensor are stored, with one object for each contiguous run.
 Json places_of(const Tensor& tensor) {
   Json out = Json::array();
   for (const auto& part : tensor.stored().parts) {

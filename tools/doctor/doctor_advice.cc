@@ -1,4 +1,4 @@
-// Which fixes exist, and the commands that apply them.
+// Decides which findings ckpt can fix, and builds the commands that fix them.
 #include <algorithm>
 
 #include "core/base/printable.h"
@@ -62,12 +62,12 @@ std::string copy_option(const std::filesystem::path& path) {
   return is_url(path) ? " --out " + free_name(path, "fixed") : "";
 }
 
-// The export is planned, which reads no weights, and its result is examined as it would be.
+// Plans the export, which reads no weights, and diagnoses the planned result.
 Result<Offer> offer_export(const Checkpoint& checkpoint, const Report& report,
                            const Examination& examination) {
   Conversion conversion;
   conversion.in = report.path;
-  conversion.out = "export";  // a folder that nobody makes
+  conversion.out = "export";  // this folder is never created
   conversion.to = "nvfp4";
   conversion.profiles = report.typed.profiles;
   conversion.reading = report.typed.reading;
@@ -124,7 +124,7 @@ Diagnosis of_profile(const Diagnosis& diagnosis, const std::string& profile) {
   return out;
 }
 
-// The command that makes the verdict of a row a yes, or as much of one as commands can.
+// Fills in the command that fixes the findings of a row, or as many of them as one command can.
 Status fill_fix(const Checkpoint& checkpoint, const Report& report, ProgramRow& row) {
   const std::string& profile = row.verdict.profile;
   Report one{report.path, report.typed, of_profile(report.diagnosis, profile), {}};
@@ -136,7 +136,7 @@ Status fill_fix(const Checkpoint& checkpoint, const Report& report, ProgramRow& 
     CKPT_SET(one.all, offer_for(checkpoint, one));
   }
   row.left = failed_checks(one.all.left);
-  const bool fixes_any = row.left != failed_checks(one.diagnosis);  // else warnings alone
+  const bool fixes_any = row.left != failed_checks(one.diagnosis);  // else only warnings
   if (fixes_any) row.fix = one.all.command;
   if (row.fix.empty()) row.fix = fix_with_base_command(one);
   for (const Finding& finding : one.diagnosis.findings) {

@@ -1,4 +1,4 @@
-// The answer of `ckpt doctor`, as text and as objects.
+// Prints the answer of `ckpt doctor` as text and as JSON objects.
 #include "tools/doctor/doctor_report.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 constexpr size_t kPlacesShown = 3, kFindingsShown = 5, kProfilesNamed = 3;
 constexpr std::string_view kFindingIndent = "    ";
 
-// In lines that a terminal shows whole, those after the first indented as wide as `lead`.
+// Wraps `text` to the terminal. Lines after the first are indented by the width of `lead`.
 std::string in_lines(std::string_view lead, std::string_view text) {
   const size_t least = lead.size() + 20;
   const size_t width = std::max(terminal_columns().value_or(text.size() + least), least);
@@ -30,13 +30,14 @@ void answer_wrapped(const Console& console, std::string_view lead, std::string_v
   console.answer_lines(std::string(lead) + in_lines(lead, text));
 }
 
-// Text, a command, and what the command leaves; `head` is bold, in the color of `tone`.
+// A line with a command, and a note on the checks that still fail after it. `head` is bold and has
+// the color of `tone`.
 struct CommandLine {
   std::string head, text, command, note;
   Tone tone = Tone::kPlain;
 };
 
-// Where it is wider than the terminal, the command is in lines of its own, which a shell joins.
+// If the line is wider than the terminal, the command goes to separate lines that a shell joins.
 void answer_command(const Console& console, const CommandLine& line) {
   const auto& [head, text, command, note, tone] = line;
   const size_t width = shown_width(head + text + command + note);
@@ -52,7 +53,7 @@ void answer_command(const Console& console, const CommandLine& line) {
 
 // ---- verdicts -----------------------------------------------------------------------------------
 
-// 0 does not load, 1 wrong results, 2 not checked, 3 all is well.
+// 0: does not load; 1: wrong results; 2: not checked; 3: correct.
 size_t rank(const Verdict& verdict) {
   if (!verdict.loads) return 0;
   if (!verdict.sound) return 1;
@@ -84,7 +85,7 @@ void show_row(const Console& console, const ProgramRow& row, size_t names, size_
   answer_command(console, {std::move(head), std::move(space), command, note, tone});
 }
 
-// The same question about other programs.
+// The command that asks the doctor about other programs.
 std::string asking_again(const Report& report, std::string_view profiles) {
   const std::string& base = report.typed.base;
   return fmt::format("ckpt doctor {}{}{} --for {}", shell_path(report.path.string()),
@@ -205,7 +206,7 @@ void show_finding(const Console& console, const Shown& shown, const Report& repo
   show_fix(console, report, finding);
 }
 
-// The line of a finding, and its fix if no row has a command for it.
+// Prints the line of a finding. Adds its fix if no row shows a command for it.
 void show_shortly(const Console& console, const Shown& shown, const Report& report) {
   const Finding& finding = *shown.finding;
   const bool is_warning = finding.severity == Severity::kWarning;
@@ -222,7 +223,7 @@ void show_shortly(const Console& console, const Shown& shown, const Report& repo
   }
 }
 
-// The first errors and warnings of the current programs, if nobody named one; others are counted.
+// Prints the first findings for the current programs, if the user named none, and counts the rest.
 void show_summary(const Console& console, const Report& report) {
   size_t shown_count = 0, more = 0, notes = 0;
   std::vector<std::string> profiles;
@@ -277,7 +278,7 @@ std::vector<Shown> uncovered(const Report& report) {
   return out;
 }
 
-// "   (leaves Q14 for sglang)", of the command for all programs.
+// "   (leaves Q14 for sglang)": the checks that still fail after the command for all programs.
 std::string left_of_all(const Report& report) {
   std::vector<std::string> left = failed_checks(report.all.left);
   if (report.rows.size() == 1) return left_words(left, true);
@@ -294,7 +295,8 @@ std::string left_of_all(const Report& report) {
   return left_words(left, true);
 }
 
-// The rows name the commands of programs; these are for all of them together.
+// Prints the commands that fix the checkpoint for all programs together. The rows show the commands
+// for single programs.
 void show_next(const Console& console, const Report& report) {
   const std::string& command = report.all.command;
   console.object(

@@ -1,6 +1,5 @@
-// The answer of `ckpt doctor`: a row for each program with the command that comes next, each
-// finding once, and one command for everything. The text, --json and the page of `ckpt report` show
-// it.
+// The answer of `ckpt doctor`. It has a row with the next command for each program, all findings,
+// and one command that fixes everything. The text, --json and the page of `ckpt report` show it.
 #pragma once
 
 #include <filesystem>
@@ -14,22 +13,22 @@
 
 namespace ckpt {
 
-// The effect of the fixes for some programs, which were tried on headers.
+// The effect of all fixes for some programs. The doctor tries them on headers, without weights.
 struct Offer {
-  std::string command;             // that applies them; empty: none would change anything
-  std::vector<std::string> steps;  // that would change something, in their order
-  std::vector<IdleStep> idle;      // that findings ask for and that change nothing
-  Diagnosis left;                  // what would be found after them
+  std::string command;             // applies the fixes; empty: no fix would change anything
+  std::vector<std::string> steps;  // steps that would change something, in order
+  std::vector<IdleStep> idle;      // steps that findings ask for, but that would change nothing
+  Diagnosis left;                  // the diagnosis after the fixes
 };
 
 struct ProgramRow {
   Verdict verdict;
-  std::string fix;                // the command; empty: no step helps, or all is well
+  std::string fix;                // the command; empty: no step helps, or no check fails
   std::vector<std::string> left;  // checks that would still fail
-  std::string serve, convert;  // where all is well: llama.cpp runs the file that a folder becomes
+  std::string serve, convert;  // if no check fails: the next command; llama.cpp converts folders
 };
 
-// The same finding for several programs, or in several places, is shown once.
+// A finding that several programs or places share. It is shown once.
 struct Shown {
   const Finding* finding;
   std::vector<std::string> profiles, places;
@@ -39,41 +38,43 @@ struct Report {
   std::filesystem::path path;
   DoctorOptions typed;
   Diagnosis diagnosis;
-  std::vector<Verdict> older;  // of older releases, if nobody named one
-  bool is_would_be = false;    // the diagnosis is that after fixes which were not applied
-  bool is_training = false;    // a trainer's checkpoint, which is exported and never changed
-  Offer all = {};              // the fixes for every program that was asked
+  std::vector<Verdict> older;  // of older releases, unless the user named a profile
+  bool is_would_be = false;    // describes the checkpoint after fixes that are not applied
+  bool is_training = false;    // a trainer's checkpoint: fixing means exporting it
+  Offer all = {};              // the fixes for all programs together
   std::vector<ProgramRow> rows = {};
 };
 
-// Fails: as diagnosing what fixes leave.
+// Tries the fixes and fills in the rows. Fails: as diagnose().
 Result<Report> report_of(const std::filesystem::path& path, const DoctorOptions& typed,
                          ExaminedFolder found);
-// Rows without the effect of fixes.
+// Returns the rows without commands, for callers that do not try the fixes.
 std::vector<ProgramRow> plain_rows(const Diagnosis& diagnosis);
 
-// Quantizers of a training are tensors of their own, and state of a trainer.
+// Whether tensors hold the state of quantizers, as quantization-aware training saves them.
 bool is_training_checkpoint(const Checkpoint& checkpoint);
 std::string export_command(const std::filesystem::path& path,
                            const std::vector<std::string>& profiles);
 
-// Checks that find an error, each once.
+// The checks that report an error, without duplicates.
 std::vector<std::string> failed_checks(const Diagnosis& diagnosis);
 std::vector<Shown> gathered(const Diagnosis& diagnosis);
-// One place decides whether a fix exists: the command line that takes a finding away, empty where a
-// person must; what a person can do in addition or instead; whether --fix does it.
+// How to fix a finding: the command, or "" if only a person can fix it; advice for people, in
+// addition to the command or instead; and whether `ckpt doctor --fix` applies the fix. Other code
+// does not decide this.
 std::string fix_command(const Report& report, const Finding& finding);
 std::string fix_words(const Report& report, const Finding& finding);
 bool is_fixed(const Report& report, const Fix& fix);
-// Whether `command` has a word that a person fills in.
+// Whether `command` contains `word`, a placeholder that the user replaces.
 bool has_blank(const std::string& command, const std::string& word);
-// The one that fixes more than `all`, with the unquantized model at hand; empty where it would not.
+// The command with a placeholder for the unquantized model, if that would fix more than `all` does;
+// else empty.
 std::string fix_with_base_command(const Report& report);
 
 // "yes", "no" or "not checked": "yes" means that every check ran. `value` is one of the
 // verdict's two.
 std::string_view verdict_word(bool value, const Verdict& verdict);
-// The fields of an object "verdict" that every command writes.
+// The fields that the object "verdict" has in the output of every command.
 Json verdict_fields(const Verdict& verdict);
 
 void show_diagnosis(const Console& console, const Report& report);

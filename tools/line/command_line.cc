@@ -132,7 +132,8 @@ std::string corrected(const std::vector<std::string>& words, const std::string& 
   return out;
 }
 
-// A value that is none of an option's choices. `is_whole`: nothing is missing in `words`.
+// Rejects values that are not among the choices of their option. `is_whole`: no word is missing in
+// `words`.
 Status check_choices(const CLI::App& app, const Verb& verb, const std::vector<std::string>& words,
                      bool is_whole) {
   const auto count_alone = std::ranges::count_if(verb.options.declared(), stands_alone);
@@ -146,7 +147,7 @@ Status check_choices(const CLI::App& app, const Verb& verb, const std::vector<st
       const std::string near = nearest(value, choices);
       std::error_code ignored;
       const bool is_path = count_alone > 1 && std::filesystem::exists(value, ignored);
-      if (is_alone && is_path) {  // in the place of the word, which is missing
+      if (is_alone && is_path) {  // the choice was left out, and a path is in its place
         const std::string line = "ckpt" + corrected(words, value, choices[0]);
         return misuse_hint(line + " " + shell_path(value), "{} {}; expected {}", name, value,
                            alternatives(choices));
@@ -297,7 +298,7 @@ Result<std::unique_ptr<Verb>> parse_command_line(const std::vector<std::string>&
     declare_common(verb->options, common);
     verb->run = command->declare(verb->options);
     CKPT_TRY(check_other_options(words, verb->options));
-    // Before the parser: one that took a wrong word for a value misleads.
+    // This comes before the parser, whose message misleads if it takes a wrong word for a value.
     CKPT_TRY(check_typed_words(words[0], std::span(words).subspan(1), verb->options));
     sub = app.add_subcommand(words[0]);
     for (const Option& option : verb->options.declared()) add_option(*sub, option);
@@ -322,7 +323,7 @@ Result<std::unique_ptr<Verb>> parse_command_line(const std::vector<std::string>&
     return unexpected(words, app);
   } catch (const CLI::ParseError& error) {
     if (words.empty() || words[0].starts_with("-")) return no_command(words);
-    // This says more than what is missing.
+    // A message about a wrong choice helps more than one about missing words.
     if (sub != nullptr) CKPT_TRY(check_choices(*sub, *verb, words, false));
     return misuse_hint("ckpt help " + words[0], "{}", in_our_words(error));
   }

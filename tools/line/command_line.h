@@ -18,9 +18,9 @@ struct Verb {
   Run run;
 };
 
-// Reads `words`, the command first, and puts values in their places; those of options that every
-// command takes go to `common`, which refers to what is given back. Null: --help or --version,
-// whose text was printed. Fails with kUsage and what to type.
+// Parses `words`, which begin with the command, and stores the values of options. Values of options
+// that every command has go to `common`, whose with_typed refers to the returned Verb. Returns null
+// after printing the text of --help or --version. Fails: kUsage with a hint.
 Result<std::unique_ptr<Verb>> parse_command_line(const std::vector<std::string>& words,
                                                  CommonOptions& common);
 

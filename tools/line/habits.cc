@@ -30,7 +30,8 @@ std::optional<OtherWord> other_option(const AskedWord& asked, const CommandOptio
 
 std::string name_of(std::string_view word) { return std::string(word.substr(0, word.find('='))); }
 
-// The value of the option at `at`: after its '=', or the next word; "" where that is an option.
+// The value of the option at `at`: the text after its '=', or the next word unless that is an
+// option, or "".
 std::string value_of(std::span<const std::string> words, size_t at) {
   const size_t equals = words[at].find('=');
   if (equals != std::string::npos) return words[at].substr(equals + 1);
@@ -38,8 +39,8 @@ std::string value_of(std::span<const std::string> words, size_t at) {
   return follows ? words[at + 1] : std::string();
 }
 
-// Goes through the words behind the command. `see` gets the place of an option that the command
-// does not have, or that has no value; the places of words that stand alone are returned.
+// Calls `see` with the place of each option that the command does not have or whose value is
+// missing. Returns the places of words that are neither options nor values.
 std::vector<size_t> walk(const std::vector<std::string>& words, const CommandOptions& own,
                          const std::function<void(size_t)>& see) {
   std::vector<size_t> alone;
@@ -59,7 +60,7 @@ std::vector<size_t> walk(const std::vector<std::string>& words, const CommandOpt
   return alone;
 }
 
-// Options of other programs that ckpt accepts, in its own words.
+// Replaces options of other programs that ckpt accepts by ckpt's own.
 std::vector<size_t> translate_options(std::vector<std::string>& words, const CommandOptions& own) {
   return walk(words, own, [&](size_t at) {
     const AskedWord asked{name_of(words[at]), value_of(words, at), words[0]};
@@ -72,7 +73,8 @@ std::vector<size_t> translate_options(std::vector<std::string>& words, const Com
   });
 }
 
-// llama-quantize's IN [OUT] TYPE [THREADS]: without OUT it names the file by its type.
+// Turns llama-quantize's IN [OUT] TYPE [THREADS] into options. Without OUT, llama-quantize names
+// the file by its type.
 void place_type(std::vector<std::string>& words, const std::vector<size_t>& alone) {
   const auto is_type = [&](size_t at) {
     return target_type_named("", words[alone[at]]).has_value();
@@ -88,7 +90,7 @@ void place_type(std::vector<std::string>& words, const std::vector<size_t>& alon
   if (!has_out) words.insert(words.begin() + static_cast<ptrdiff_t>(alone[0]) + 1, out.string());
 }
 
-// Advice of the table for what was typed: the command, a path for IN, and a name of the hub.
+// Fills the typed command, the first path and a repository of the Hub into advice from the table.
 std::string completed(std::string advice, const std::vector<std::string>& words) {
   const auto replace = [&](std::string_view word, const std::string& by) {
     const size_t at = advice.find(word);
@@ -141,8 +143,9 @@ bool is_adapter(const std::string& path) {
   return checkpoint && !adapter_words(*checkpoint).empty();
 }
 
-// `split IN OUT --split-max-size 2G` of llama-gguf-split, and what people type for folders; `merge
-// MODEL ADAPTER OUT` of PEFT, in any order.
+// Reads a `split` or `merge` command line, in any order of its words. People type `split IN OUT
+// --split-max-size 2G` as for llama-gguf-split, also for folders, and `merge MODEL ADAPTER OUT` for
+// PEFT adapters.
 struct Resizing {
   explicit Resizing(const std::vector<std::string>& words) : splits(words[0] == "split") {
     const CommandOptions convert = options_of("convert");
@@ -156,7 +159,7 @@ struct Resizing {
                                                                : nullptr;
       if (!name.starts_with("-")) continue;
       const Option* const own = value == nullptr ? convert.find_declared(name) : nullptr;
-      if (own != nullptr && takes_value(*own) && name == words[i]) ++i;  // kept with its option
+      if (own != nullptr && takes_value(*own) && name == words[i]) ++i;  // skips its value
       if (value == nullptr) continue;
       if (name != words[i]) {
         *value = words[i].substr(name.size() + 1);
@@ -176,7 +179,7 @@ struct Resizing {
     return path.find("-of-") != path.npos;
   }
 
-  // How merging tools name a model and an adapter.
+  // Options by which merging tools take a model and an adapter.
   static constexpr std::string_view kOtherPaths =
       "-m --model --base --base-model --base_model --adapter --lora --lora-adapter --peft "
       "--peft-model --lora_model";
@@ -239,7 +242,7 @@ std::string metadata_line(const std::vector<std::string>& words) {
     line += is_new ? " --out " + shell_path(alone[i]) : " " + shell_word(pair);
     if (is_key) ++i;
   }
-  for (const std::string& edit : edits) line += " " + edit;  // words of a shell
+  for (const std::string& edit : edits) line += " " + edit;  // already quoted for a shell
   return edits.empty() && (alone.size() < 2 || is_new) ? line + " KEY=VALUE" : line;
 }
 
@@ -314,7 +317,7 @@ Failure unknown_verb(const std::vector<std::string>& words, const std::vector<st
 
 Status check_other_options(const std::vector<std::string>& words, const CommandOptions& own) {
   Status out;
-  std::vector<std::string> typed{words[0]};  // and what stands alone
+  std::vector<std::string> typed{words[0]};  // and the words that are not options
   for (const size_t at : walk(words, own, [](size_t) {})) typed.push_back(words[at]);
   walk(words, own, [&](size_t at) {
     const std::string name = name_of(words[at]);

@@ -1,11 +1,11 @@
-// Command lines as people know them from neighboring programs, in this one's words.
+// Accepts command lines that people know from other programs, by rewriting them as ckpt's own:
 //
 //   quantize IN [OUT] TYPE [N]   convert IN OUT --to TYPE --threads N
 //   info, inspect, dump          show
 //   -v, -V                       --version
 //   --json, -q, ... VERB         VERB --json, -q, ...
 //
-// and options and commands of data/other_words.txt.
+// data/other_words.txt lists further options and commands.
 #pragma once
 
 #include <string>
@@ -27,9 +27,11 @@ Status check_help_words(const std::vector<std::string>& words);
 // The error for a line whose first word is not a verb: kUsage with the nearest, or its spelling
 // here; of `split` and `merge` that is the whole line with the words that were typed.
 Failure unknown_verb(const std::vector<std::string>& words, const std::vector<std::string>& verbs);
-// Of the first option that other programs have, and the command has not.
+// Fails on the first option that the command does not have but another program has. The error names
+// ckpt's counterpart: kUsage.
 Status check_other_options(const std::vector<std::string>& words, const CommandOptions& own);
-// Of an option that no program is known to have.
+// The error for an option that neither ckpt nor the table of other programs has: kUsage with the
+// nearest.
 Failure unknown_option(std::string_view word, std::string_view verb,
                        const std::vector<std::string>& options);
 

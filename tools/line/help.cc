@@ -52,7 +52,7 @@ std::string usage_of(const Command& command, const CommandOptions& options) {
   return out + "\n";
 }
 
-// The first clause, the values that its term does not show, and the default.
+// Shortens the help of an option to its first clause, the values that it accepts, and its default.
 std::string short_help(const Option& option) {
   const std::string whole = whole_help(option);
   const size_t end = std::min(whole.find("; "), whole.size());
@@ -67,7 +67,7 @@ std::string short_help(const Option& option) {
   return otherwise.empty() ? out : fmt::format("{} (default: {})", out, otherwise);
 }
 
-// The options of every command, in a line.
+// Lists the names of options that every command has, in one line.
 std::string common_line(const CommandOptions& options, size_t width) {
   std::string out = fmt::format("{}:", kEveryCommand);
   for (const Option& option : options.declared()) {

@@ -1,5 +1,5 @@
-// `ckpt help WORD`: pages of topics, steps, types, checks, profiles, families and architectures,
-// made from the tables that the program works with.
+// Makes the pages of `ckpt help WORD` for topics, steps, types, checks, profiles, families and
+// architectures, from the tables that the rest of the program uses.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -22,12 +22,12 @@
 namespace ckpt {
 namespace {
 
-// A page: its title, how to use what it is about, and rows of a term and a text.
+// Builds a page from a title, paragraphs, and rows with a term and a text.
 class HelpPage {
  public:
   HelpPage(std::string_view title, size_t width) : width_(width) { paragraph(title); }
   void paragraph(std::string_view text) {
-    const bool is_typed = text.starts_with(' ');  // as it stands, for a shell or a file
+    const bool is_typed = text.starts_with(' ');  // not wrapped: text for a shell or a file
     text_ += (is_typed ? std::string(text) : wrapped(text, width_)) + "\n\n";
   }
   void row(std::string_view term, std::string_view text) {
@@ -66,7 +66,7 @@ std::string of_step(const Transform& step, size_t width) {
   return page.text();
 }
 
-// Types for the same outputs, the nearest in size, as "q4_k_s (4.67 bits, 6.8 %)".
+// Lists up to three types of the same kind that are nearest in size: "q4_k_s (4.67 bits, 6.8 %)".
 std::string relatives_of(const TargetType& type, bool are_smaller) {
   std::vector<TargetType> others;
   for (const TargetType& other : target_types()) {
@@ -103,7 +103,7 @@ std::string of_type(const TargetType& type, size_t width) {
   return page.text();
 }
 
-// The profiles that give it each severity, the worst first.
+// The names of profiles by the severity that they give the check, the worst first.
 std::map<Severity, std::string, std::greater<>> askers_of(const CheckInfo& check) {
   std::map<Severity, std::string, std::greater<>> out;
   const auto profiles = all_profiles();
@@ -115,7 +115,7 @@ std::map<Severity, std::string, std::greater<>> askers_of(const CheckInfo& check
   return out;
 }
 
-// The step that fixes a finding, as a command, and what else helps.
+// The command with the step that fixes a finding, and the advice for people.
 std::string fix_of(const CheckInfo& check) {
   if (check.step.empty()) return std::string(check.advice);
   const Transform* step = find_transform(check.step.substr(0, check.step.find(':')));

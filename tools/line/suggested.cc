@@ -1,3 +1,4 @@
+// Adds the typed options to commands that messages suggest (suggested.h).
 #include "tools/line/suggested.h"
 
 #include <algorithm>
@@ -9,24 +10,25 @@
 namespace ckpt {
 namespace {
 
-// Options that another command keeps, or the next one; rows that name commands: only the former.
+// Options that a suggestion keeps although it runs another command or the same one on other input.
+// Rows with commands apply only to a suggestion that replaces the typed command.
 struct Carried {
   std::string_view from, to, options;  // "": any command
 };
 constexpr Carried kCarried[] = {
     {"", "", "for follow-links"},
     {"patch", "convert", "step dry-run allow-nonfinite header-slack follow-links"}};
-// Options that a part of a command takes the place of.
+// Typed options that a suggestion drops because it contains `part`.
 struct Replaced {
   std::string_view part, option;
 };
 constexpr Replaced kReplaced[] = {{"ckpt convert ", "outfile"},
                                   {" --split-size ", "shard-size"},
-                                  {"lora:from=", "base"},  // IN
+                                  {"lora:from=", "base"},  // the base is IN
                                   {" --step mixed-to-nvfp4:", "to"},
                                   {" --step 'mixed-to-nvfp4:", "to"}};
 
-// The command at the start of `advice` ends before words for people.
+// Returns the length of the command at the start of `advice`. Words for people may follow it.
 size_t command_end(std::string_view advice) {
   constexpr std::string_view kWords[] = {", ", "; ", " (", " or ", " and ", " without "};
   bool is_quoted = false;
@@ -64,7 +66,7 @@ bool is_replaced(std::string_view command, std::string_view option) {
   });
 }
 
-// Whether a command is about the input that was typed.
+// Whether a suggested command names the input that was typed.
 bool is_about_typed(std::string_view command, const CommandOptions& typed) {
   for (const TypedOption& word : typed.typed()) {
     const bool is_alone = typed.find_declared("--" + word.name) == nullptr;
@@ -104,7 +106,7 @@ CommandOptions options_of(std::string_view verb) {
 
 std::string with_typed(std::string_view advice, std::string_view verb, const CommandOptions& typed,
                        Suggested place) {
-  std::string before;  // "mkdir x && cp m.gguf x && " of ckpt publish x
+  std::string before;  // as "mkdir x && cp m.gguf x && "; ckpt publish follows
   if (const size_t joint = advice.rfind("&& ckpt "); joint != advice.npos) {
     before = advice.substr(0, joint + 3);
     advice.remove_prefix(before.size());
@@ -113,7 +115,7 @@ std::string with_typed(std::string_view advice, std::string_view verb, const Com
   const CommandOptions own = options_of(suggested);
   const size_t end = command_end(advice);
   const std::string line(advice.substr(0, end));
-  const bool finishes = suggested == "patch";  // an interrupted one, before what was typed
+  const bool finishes = suggested == "patch";  // an interrupted patch, first
   const bool is_again = suggested == verb && !finishes && is_about_typed(before + line, typed);
   std::string added;
   for (const TypedOption& each : typed.typed()) {

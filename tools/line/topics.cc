@@ -1,3 +1,4 @@
+// Holds the texts of `ckpt help TOPIC` (topics.h).
 #include "tools/line/topics.h"
 
 namespace ckpt {

@@ -1,4 +1,4 @@
-// The texts of `ckpt help TOPIC`; manual pages have the first two.
+// The texts of `ckpt help TOPIC`. Manual pages contain exit_codes() and environment_topic(), too.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 namespace ckpt {
 
 struct TopicRow {
-  std::string_view term;  // empty: a paragraph
+  std::string_view term;  // empty: the row is a paragraph
   std::string_view text;
 };
 struct Topic {

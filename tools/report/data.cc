@@ -50,7 +50,7 @@ std::string model_words(const Checkpoint& checkpoint) {
 
 Json text_or_null(std::string text) { return text.empty() ? Json() : Json(std::move(text)); }
 
-// The doctor's verdicts in a report: a row for each program, as `ckpt doctor` has them.
+// These functions describe the doctor's verdicts, with a row for each program as in `ckpt doctor`.
 
 bool is_of(const Finding& finding, const Verdict& verdict) {
   return finding.profile == verdict.profile && finding.severity > Severity::kInfo;
@@ -70,8 +70,8 @@ Json findings_of(const Report& report, const Verdict& verdict) {
   return out;
 }
 
-// The checks that the findings of one profile name, each once: what they expect, what a person
-// would see, and what fixes it; null where there is nothing to say.
+// Explains each check that reports a finding for the profile: its rule, cause, symptom and fix. A
+// field is null if the check has no text for it.
 Json explained(const Report& report, const Verdict& verdict, const std::vector<CheckInfo>& checks) {
   Json out = Json::array();
   std::set<std::string> named;
@@ -89,8 +89,8 @@ Json explained(const Report& report, const Verdict& verdict, const std::vector<C
   return out;
 }
 
-// [{"name", "label", "loads", "sound", "findings", "explained", "fix", "left", "serve",
-// "convert"}], from headers and documents alone.
+// Returns [{"name", "label", "loads", "sound", "findings", "explained", "fix", "left", "serve",
+// "convert"}]. Reads only headers and documents, not weights.
 Result<Json> report_profiles(const std::filesystem::path& path, const Checkpoint& checkpoint,
                              const ReadOptions& reading, const Console& console) {
   ProgressLine progress(console, "reading");
@@ -441,8 +441,8 @@ Json json_of_values(const ReportedValues& values) {
           {"worst", std::move(worst)}};
 }
 
-// Of one sequence: attention keeps keys and values of every token, layers with a window of the last
-// tokens, recurrent layers a state.
+// The memory that one sequence needs. Full attention keeps keys and values of every token, layers
+// with a window keep those of the last tokens, and recurrent layers keep a state.
 Json json_of_memory(const Checkpoint& checkpoint, uint64_t tensor_bytes) {
   const auto model = resolve(checkpoint);
   if (!model) return Json();

@@ -39,7 +39,7 @@ std::string painted(bool has_color, std::string_view style, std::string text) {
   return has_color ? fmt::format("\x1b[{}m{}\x1b[0m", style, text) : text;
 }
 
-// On a terminal in its width, behind what the first line begins with; else as it is.
+// Wraps `line` if the descriptor is a terminal. Later lines are indented two more than the first.
 std::string fitted(int descriptor, std::string line) {
   constexpr size_t kHang = 2;
   const auto columns = terminal_columns(descriptor);

@@ -38,7 +38,7 @@ struct CommonOptions {
   std::string color = "auto";
   std::string progress = "auto";
   std::string command;  // all that was typed, as a shell takes it
-  // A suggested command with the options that were typed (tools/line/suggested.h); may be empty.
+  // Adds the typed options to a suggested command (tools/line/suggested.h); may be empty.
   std::function<std::string(std::string_view advice, bool is_next)> with_typed;
 };
 
@@ -68,7 +68,7 @@ class Console {
   // A text of several lines that a program or a shell reads; it is not wrapped.
   void answer_lines(std::string_view text) const;
   void answer_table(const Table& table, std::vector<bool> flush_right = {}) const;
-  // For answers that tell what was done or found well, which --quiet hides.
+  // A console for answers that report success. With --quiet it prints nothing.
   Console summary() const;
   // One object on stdout under --json, "type" first and "schema": 1 second; else nothing. Requires:
   // `fields` has neither.
@@ -88,9 +88,9 @@ class Console {
   }
   // The one error line: "ckpt: ..." on stderr, and an object under --json.
   void error(Error error) const;
-  // "Next: COMMAND", with the typed options that count for it, as talk; nothing for "".
+  // Prints "Next: COMMAND" with the typed options that it keeps, as talk. Prints nothing for "".
   void next(std::string_view command) const;
-  // The command of a fix, with these options.
+  // Returns the command of a fix with the typed options that it keeps.
   std::string suggested(std::string_view command) const { return kept(command, true); }
 
  private:
@@ -106,15 +106,15 @@ class Console {
 // The exit code that an error stands for: 2, or 130 when interrupted.
 int exit_code(const Error& error);
 
-// Columns of text, aligned; numbers flush right. The first row is the heading. Cells come out as
-// they are printed, so that columns stay aligned. Nothing is cut: table.cc.
+// A table with aligned columns. The first row is the heading. Cells are escaped before their width
+// is measured, so columns stay aligned. Nothing is cut (table.cc).
 class Table {
  public:
   explicit Table(std::vector<std::string> heading) : rows_{std::move(heading)} {}
   void add(std::vector<std::string> row);
   size_t size() const { return rows_.size(); }  // the heading is one
-  // `flush_right`: for each column; empty: none is. `columns`: by default of the terminal that
-  // stdout is; without one as many as it takes.
+  // `flush_right`: a flag for each column; empty: all false. `columns`: the width to fit into; by
+  // default that of the terminal on stdout, or unlimited if stdout is not a terminal.
   std::vector<std::string> lines(std::vector<bool> flush_right = {},
                                  std::optional<size_t> columns = {}) const;
 

@@ -1,5 +1,5 @@
-// Tables, on a terminal in its width: texts wrap between words, a first cell that is too long has a
-// line of its own, and where other columns have no room either, each row is a list.
+// Fits tables to the width of the terminal. Texts wrap between words. A first cell that is too long
+// gets a separate line. If the other columns still do not fit, each row is printed as a list.
 //
 //   tensor         shape     size        tensor
 //   a.long.name                          a.long.name
@@ -17,10 +17,10 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-constexpr size_t kIndent = 2;      // that callers may put in front
+constexpr size_t kIndent = 2;      // callers may indent a table by this
 constexpr size_t kGap = 2;         // between columns
 constexpr size_t kLeastFirst = 8;  // columns for the first cells
-constexpr size_t kShort = 20;      // a column that stays as wide as it is
+constexpr size_t kShort = 20;      // a column up to this width is not narrowed
 
 size_t longest_word(std::string_view text) {
   size_t most = 0;
@@ -40,7 +40,7 @@ size_t row_width(const std::vector<size_t>& widths) {
   return std::accumulate(widths.begin(), widths.end(), kGap * (widths.size() - 1));
 }
 
-// The widest column that may become narrower does, until a row has `columns`.
+// Narrows the widest column that is above its least width, until a row fits into `columns`.
 void narrow(std::vector<size_t>& widths, const std::vector<size_t>& least, size_t columns) {
   for (size_t sum = row_width(widths); sum > columns; --sum) {
     size_t* widest = nullptr;
@@ -59,7 +59,7 @@ std::vector<std::string> lines_of(std::string_view cell, size_t width, size_t ha
   return out;
 }
 
-// The cells next to each other, each in lines as wide as its column.
+// Appends a row. Each cell is wrapped to the width of its column.
 void add_lines(Row row, const std::vector<size_t>& widths, const std::vector<bool>& flush_right,
                std::vector<std::string>& out) {
   if (longest_word(row[0]) > widths[0]) {

@@ -9,8 +9,8 @@
 namespace ckpt {
 namespace {
 
-// First and last code points; of two columns (East Asian wide and fullwidth, pictures), and of
-// none (marks that combine with the character before).
+// Ranges of code points. Those in kWide take two columns (East Asian wide and fullwidth, emoji).
+// Those in kMarks take none, because they combine with the character before.
 struct CodePoints {
   uint32_t first, last;
 };
@@ -30,7 +30,7 @@ bool is_among(const CodePoints (&ranges)[kCount], uint32_t code) {
       ranges, [&](CodePoints range) { return code >= range.first && code <= range.last; });
 }
 
-// A character, or a color.
+// A character, or an escape sequence that sets a color.
 struct Glyph {
   size_t size_bytes, columns;
 };
@@ -43,7 +43,7 @@ Glyph first_glyph(std::string_view text) {
   return {character.size_bytes, columns};
 }
 
-// Bytes of the word at the front; of a command with the spaces inside its quotes.
+// Counts the bytes of the first word. In a command, spaces within quotes are part of the word.
 size_t word_size(std::string_view text, bool is_command) {
   char quote = 0;
   for (size_t i = 0; i < text.size(); ++i) {

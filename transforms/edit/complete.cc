@@ -1,11 +1,13 @@
-// complete: takes what a checkpoint lacks from the model that it was made from.
+// complete: adds missing files and weights to a checkpoint, from the model that it was made from.
 //
-//   config.json, generation_config.json     each that is not there
-//   tokenizer; chat template                if there is no vocabulary; no template
-//   preprocessors                           if the model has towers and there is none
-//   unquantized weights                     parameters of its family that no tensor holds
+//   from the model                         added if the checkpoint has
+//   config.json, generation_config.json    no file of this name
+//   tokenizer                              no vocabulary
+//   chat template                          no template
+//   preprocessor files                     vision_config, but no preprocessor file
+//   unquantized weights                    no tensor for this parameter of its family
 //
-// Files and tensors that are there stay as they are.
+// The step keeps existing files and tensors unchanged.
 #include <algorithm>
 
 #include "core/model/document_names.h"
@@ -52,7 +54,7 @@ std::vector<std::string> take_documents(const std::vector<Document>& base, Check
   Checkpoint before = to;
   for (const Document& document : base) {
     if (document.path == "config.json" && is_lacking(to, document.path)) {
-      before.set_document(document);  // it tells whether there are towers
+      before.set_document(document);  // its vision_config decides about preprocessors
     } else if (!is_lacking(before, document.path)) {
       continue;
     }
@@ -62,7 +64,8 @@ std::vector<std::string> take_documents(const std::vector<Document>& base, Check
   return taken;
 }
 
-// Of a family without a table nothing is known to be missing.
+// The parameters that no tensor holds. Empty if the family has no table, because ckpt does not know
+// its parameters then.
 Result<std::vector<Parameter>> missing_in(const Checkpoint& checkpoint, const Context& context) {
   auto whole = with_whole_weights(checkpoint, context.codecs);
   auto model = whole ? read_model(*whole) : Failure(whole.error());

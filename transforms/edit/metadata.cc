@@ -93,7 +93,7 @@ void append_number(std::vector<std::byte>& bytes, const MetaValue& number) {
   }
 }
 
-// Types as --override-kv of llama.cpp calls them, and writes them.
+// The types that llama.cpp's --override-kv accepts, and the GGUF types that it uses for them.
 constexpr std::pair<std::string_view, MetaType> kOverrideTypes[] = {
     {"int", MetaType::kU32}, {"float", MetaType::kF32}, {"str", MetaType::kText}};
 

@@ -1,3 +1,4 @@
+// Implements --like: rewrites the class in config.json to one that a table has (like.h).
 #include "transforms/facts/like.h"
 
 #include <algorithm>
@@ -9,7 +10,8 @@
 namespace ckpt {
 namespace {
 
-// The classes and model types of tables come before the names of families, which several share.
+// Finds the family of a class, a model type or a family name, in this order, because several
+// families share a name.
 const Family& family_like(std::string_view name) {
   for (const auto words : {&Family::architectures, &Family::model_types, &Family::name}) {
     for (const Family* family : families()) {

@@ -1,4 +1,4 @@
-// A model of a class that no table has, read by the table of another class.
+// Makes a step read a model of an unknown class by the table of another class.
 //
 //   config.json   architectures [MysteryForCausalLM]   model_type mystery
 //   like=qwen3    architectures [Qwen3ForCausalLM]     model_type qwen3      while the step runs
@@ -14,7 +14,7 @@
 
 namespace ckpt {
 
-// The families, architectures and model types of all tables.
+// Lists the names of families, architectures and model types in all tables.
 std::vector<std::string> like_names();
 
 inline constexpr OptionRule kLikeRule =
@@ -24,10 +24,11 @@ inline constexpr OptionRule kLikeRule =
         .called("NAME")
         .or_word("a family or an architecture of ckpt list families", like_names);
 
-// A class of the family: `name` itself if it is one; with `has_towers` one that has towers.
+// Returns `name` if it is a class of the family. Otherwise returns a class of the family that has
+// towers or not, as `has_towers` says, or else the first class.
 std::string class_like(const Family& family, std::string_view name, bool has_towers);
-// Writes class and model type into config.json. Requires: a name of like_names(). Fails: kUsage
-// without config.json; kCorrupt.
+// Writes the class and the model type of `name` into config.json. Requires: `name` is in
+// like_names(). Fails: kUsage: no config.json; kCorrupt: it cannot be parsed.
 Status make_like(Checkpoint& checkpoint, std::string_view name);
 
 }  // namespace ckpt

@@ -65,7 +65,7 @@ void take_heads(const KeyRule& rule, const LayerNumbers& heads, const Family& fa
   }
 }
 
-// Layers that have a width are MLPs, or experts.
+// A layer with a width above 0 is an MLP, or experts for the rule kExpertWidths.
 void take_widths(const KeyRule& rule, const LayerNumbers& widths, JsonValue& config) {
   const char letter = rule.source == KeySource::kExpertWidths ? 'E' : '-';
   take_largest(widths, rule.fields, config);

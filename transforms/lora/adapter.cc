@@ -64,9 +64,9 @@ Status check_adapter_tensor(const Tensor& tensor) {
   return corrupt("{}: has NaN or Inf", place);
 }
 
-// Of two tensors of one part, the one that was trained, which PEFT also saves under the module's
-// plain name (save_embedding_layers). Fails: kCorrupt: they differ, or neither is under
-// modules_to_save.
+// PEFT may save a trained weight twice: under modules_to_save, and under the module's plain name
+// (save_embedding_layers). Returns the tensor under modules_to_save. Fails: kCorrupt: the values
+// differ, or not exactly one of the two tensors is under modules_to_save.
 Result<const Tensor*> trained_one(const Tensor& earlier, const Tensor& other) {
   const auto is_trained = [](const Tensor& tensor) {
     return tensor.name.find(".modules_to_save.") != std::string::npos;

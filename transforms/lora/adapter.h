@@ -39,8 +39,8 @@ enum class AdapterPart : uint8_t {
   kNewWeight,   // replaces the weight
   kNewBias,     // replaces the bias
   kNewTensor,   // replaces a tensor without such an ending, whose entire name is the module's
-  kBaseCopy,    // the base's own weight again, with the rows of new tokens
-  kBaseBias,    // the base's own bias again
+  kBaseCopy,    // copy of the base's weight, which may have rows for new tokens
+  kBaseBias,    // copy of the base's bias
 };
 
 struct AdapterKey {
@@ -56,14 +56,15 @@ std::optional<AdapterKey> parse_adapter_key(std::string_view name);
 // vision-language classes around them name the same layers differently.
 std::vector<std::string> model_names(const std::string& module);
 
-// Words in names of transformers' classes, after which PEFT names modules, and in files of models:
-// ".mlp." and ".block_sparse_moe.". A word that begins with ^ is the beginning of a name.
+// A part of tensor names that differs between a class of transformers and the files of released
+// models, as ".mlp." and ".block_sparse_moe.". PEFT uses the names of the class. A part with ^ in
+// front matches only at the beginning of a name.
 struct ClassName {
   std::string_view in_class, in_file;
 };
-// Those of the model_types in config.json. Source: data/class_names.txt.
+// The differences that apply to the model_types in config.json. Source: data/class_names.txt.
 std::vector<ClassName> class_names_of(const Checkpoint& model);
-// Names that such a model's files may have for a tensor of the class, without its own.
+// Translates the name of a tensor in the class into other names that the files may use for it.
 std::vector<std::string> file_names(const std::string& tensor, const std::vector<ClassName>& words);
 
 // adapter_config.json, or the keys of a GGUF: rank and scale of each module, and what else changes

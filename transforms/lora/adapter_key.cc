@@ -1,4 +1,4 @@
-// Names of tensors in adapters, and the names that they have in models.
+// Parses names of tensors in adapters, and translates names of modules into those of models.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -70,10 +70,10 @@ constexpr std::pair<std::string_view, AdapterPart> kEndings[] = {
     {".bias", AdapterPart::kNewBias},
 };
 
-// A chain of rows is followed so far: a tower's name, its layers' and a module's.
+// A name may need several rows, one after the other: for a tower, for its layers, for a module.
 constexpr int kMaxNameRules = 3;
 
-// `name` with the file's words for those of the class; nullopt: it does not have them.
+// Replaces the class's part of `name` by the file's part. nullopt: `name` does not contain it.
 std::optional<std::string> renamed(const std::string& name, const ClassName& words) {
   std::string_view from = words.in_class, to = words.in_file;
   const bool is_start = from.starts_with('^') || to.starts_with('^');
@@ -85,7 +85,7 @@ std::optional<std::string> renamed(const std::string& name, const ClassName& wor
   return out;
 }
 
-// model_type of the model and of its parts.
+// The model_type at the root of config.json and in each of its objects.
 std::vector<std::string> model_types_of(const Checkpoint& model) {
   std::vector<std::string> out;
   const auto config = read_object(model, "config.json").value_or(nullptr);

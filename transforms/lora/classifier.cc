@@ -1,10 +1,10 @@
-// Heads that the adapter brings along: classifiers and reward models, which PEFT trains on a model
-// of language and saves as modules_to_save.
+// Merges adapters for classifiers and reward models. PEFT trains a new head on a language model and
+// saves it under modules_to_save. Merging changes the class of the model:
 //
 //   task_type SEQ_CLS     LlamaForCausalLM becomes LlamaForSequenceClassification
-//   task_type TOKEN_CLS   LlamaForTokenClassification
+//   task_type TOKEN_CLS   LlamaForCausalLM becomes LlamaForTokenClassification
 //
-// The head that predicts tokens is left out, as the new class has none.
+// The language model head is dropped, because the new class does not have it.
 #include <algorithm>
 
 #include "core/base/counted.h"
@@ -20,7 +20,7 @@ struct ClassOfTask {
 };
 constexpr ClassOfTask kClasses[] = {{"SEQ_CLS", "ForSequenceClassification"},
                                     {"TOKEN_CLS", "ForTokenClassification"}};
-// Endings of classes that such heads are trained on.
+// Endings of class names that the ending of the classifier replaces.
 constexpr std::string_view kTaskEndings[] = {"ForCausalLM", "ForConditionalGeneration",
                                              "LMHeadModel", "ForMaskedLM", "ForPreTraining",
                                              "Model"};

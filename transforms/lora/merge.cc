@@ -159,8 +159,9 @@ class LoraMerge {
     });
   }
 
-  // Of a head that stays tied: a product is added to the embeddings after theirs, as PEFT does;
-  // values that replace it are those of the embeddings.
+  // Applies the module of a head that stays tied to the embeddings. As in PEFT, its product is
+  // added after that of the embeddings. Values that replace the head have to equal those that
+  // replace the embeddings.
   Status apply_to_embeddings(const AdapterModule& head) {
     const auto embeddings =
         std::ranges::find_if(adapter_.modules, [](const AdapterModule& each) {
@@ -313,8 +314,8 @@ class LoraMerge {
     return {};
   }
 
-  // A convolution [out, in, k, k] with A [r, in, k, k] and B [out, r, 1, 1], as the product of two
-  // matrices. PEFT's norms for DoRA are those of rows, too.
+  // Treats a convolution [out, in, k, k] with A [r, in, k, k] and B [out, r, 1, 1] as a product of
+  // matrices. The norms that PEFT computes for DoRA are then those of rows, as for linear layers.
   Status add_convolution(const AdapterModule& module, const Tensor& a, const Tensor& b) {
     CKPT_ASSIGN(Tensor* const weight, target(module, a, kWeight));
     const auto flat = [](const Tensor& tensor) {
@@ -397,7 +398,7 @@ class LoraMerge {
     return replace(*target, values);
   }
 
-  // In the type that most of the model has.
+  // Adds a tensor of the new head in the type of the embeddings, or in its own if they are encoded.
   Status add_to_classifier(const AdapterModule& module, const Tensor& values,
                            std::string_view ending) {
     const Tensor* like = weights_.find("model.embed_tokens", kWeight);

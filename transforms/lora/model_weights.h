@@ -23,14 +23,14 @@ class ModelWeights {
   // nothing; PEFT makes zeros positive.
   ModelWeights(Checkpoint& checkpoint, const Context& context, bool skips_zeros = false);
 
-  // The tensor of a module, whose name is one of model_names() or of file_names(), or one of these
-  // with or without the model's first word ("bert."); nullptr: none.
+  // Finds a tensor of a module by the names from model_names() and file_names(), each also with and
+  // without the first word of the model's names ("bert."). nullptr: none.
   Tensor* find(const std::string& module, std::string_view ending);
   Tensor* find_exactly(const std::string& name);
   void add(Tensor tensor);
-  // The weight of `module` is also found as that of `other`.
+  // Makes find() return the weight of `module` for `other` too.
   void name_again(const std::string& module, const std::string& other);
-  // Gives `target` other values, in its type, and their shape.
+  // Replaces the values and the shape of `target`, and keeps its type.
   Status replace(Tensor& target, const Tensor& values);
   // Whether the weight of a module is [in, out], as in transformers' Conv1D. PEFT asks the
   // class too: it corrects the adapter's fan_in_fan_out.
@@ -69,15 +69,15 @@ class ModelWeights {
   uint64_t added_ = 0;
 };
 
-// Embeddings and head get the rows that the adapter has for new tokens, and the model the adapter's
-// tokenizer and vocab_size (vocabulary.cc). Fails: kCorrupt: rows that neither has.
+// Adds the adapter's rows for new tokens to embeddings and head, sets vocab_size, and takes the
+// adapter's tokenizer (vocabulary.cc). Fails: kCorrupt: neither adapter nor model has a row.
 Status grow_vocabulary(const Adapter& adapter, Checkpoint& model, ModelWeights& weights,
                        const Context& context);
 
-// Whether `module` is a classifier that the adapter brings along (classifier.cc).
+// Whether `module` is the new head of a classifier (classifier.cc).
 bool is_of_classifier(const Adapter& adapter, const AdapterModule& module);
-// Where there is one: config.json names its class, and the head of the model goes. Fails:
-// kUnsupported: a class that is not one of a language model.
+// If the adapter has such a head, changes the class in config.json and drops the head of the model.
+// Fails: kUnsupported: config.json does not name the class of a language model.
 Status use_classifier(const Adapter& adapter, Checkpoint& model, const Context& context);
 
 }  // namespace ckpt

@@ -1,9 +1,11 @@
-// Vocabularies that grew in training: people add tokens to the tokenizer and resize the embeddings
-// and the head before PEFT wraps the model. The adapter then holds rows that the model lacks:
+// Merges adapters with a larger vocabulary than the model. People add tokens to the tokenizer and
+// resize the embeddings and the head before PEFT wraps the model. The adapter then holds rows that
+// the model lacks:
 //
-//   X.weight, X.modules_to_save.weight     all rows, trained
-//   X.base_layer.weight                    all rows, to which a product or trained rows are added
-//   X.token_adapter.trainable_tokens_delta new rows alone, where trainable_token_indices lists each
+//   X.weight, X.modules_to_save.weight       all rows, trained
+//   X.base_layer.weight                      all rows, before the product or trained rows are added
+//   X.token_adapter.trainable_tokens_delta   the rows in trainable_token_indices, which have to
+//                                            include all new rows
 //
 // config.json gets the new vocab_size, and the adapter's tokenizer takes the place of the model's.
 #include <algorithm>
@@ -57,7 +59,7 @@ class GrownVocabulary {
   }
 
  private:
-  // All rows of a weight that has more in the adapter than in the model.
+  // The grown weight if the adapter has more rows for it than the model; else nullopt.
   Result<std::optional<Tensor>> grown_rows(const AdapterModule& module,
                                            const Tensor& weight) const {
     for (const AdapterPart part : {AdapterPart::kBaseCopy, AdapterPart::kNewWeight}) {
@@ -96,7 +98,7 @@ class GrownVocabulary {
     return out;
   }
 
-  // The embeddings and a head of its own have the same rows.
+  // Fails unless the embeddings and a separate head both have the new number of rows.
   Status check_rows() const {
     for (const char* module : {"model.embed_tokens", "lm_head"}) {
       const Tensor* weight = weights_.find(module, kWeight);

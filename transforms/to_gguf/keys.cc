@@ -218,8 +218,9 @@ struct KeyWriter {
     return corrupt("config.json: {} is 0", rule.fields.substr(over + 1));
   }
 
-  // Dynamic scaling with an alpha is a larger base, for 2^18 tokens whatever config.json says
-  // (llama.cpp conversion/hunyuan.py set_gguf_parameters, which knows these bases alone).
+  // Writes dynamic RoPE scaling with an alpha as a larger base and a context of 2^18 tokens, as
+  // llama.cpp's converter does whatever the context in config.json is
+  // (conversion/hunyuan.py set_gguf_parameters, which knows only these bases and contexts).
   Status alpha_rope() const {
     if (text_in(rope(), "rope_type") != "dynamic") return {};
     constexpr uint64_t kContext = 262144;
@@ -241,7 +242,7 @@ struct KeyWriter {
     return set_count("context_length", kContext);
   }
 
-  // Values of a tensor that each layer has one of.
+  // Writes the key as an array with the value of one tensor of each layer.
   Status layer_scalars(const KeyRule& rule) const {
     std::vector<float> values;
     for (uint64_t layer = 0; layer < model.layers; ++layer) {

@@ -52,13 +52,14 @@ struct Model {
 struct NamedClass {
   const Family* family;  // nullptr: no table has it
   std::string architecture, model_type;
-  std::string words() const;  // "architecture 'X'", where a message names it
+  std::string words() const;  // "architecture 'X'", for messages
 };
 NamedClass find_class(const JsonValue& root);
-// config.json with the fields of its text part over its own.
+// Merges the fields of the text part over those at the root of config.json.
 JsonValue merged_config(const JsonValue& root);
 
-// llama.cpp's converter knows more classes, and a GGUF is quantized without a table.
+// A hint for unknown classes: llama.cpp's converter knows more of them, and ckpt quantizes a GGUF
+// without a table.
 inline constexpr std::string_view kTwoSteps =
     "llama.cpp's convert_hf_to_gguf.py, whose GGUF this program reads";
 
@@ -66,10 +67,11 @@ inline constexpr std::string_view kTwoSteps =
 // those that are; kCorrupt.
 Result<Model> read_model(const Checkpoint& checkpoint);
 
-// Fail: kCorrupt: layer_types are not a list of num_hidden_layers words. The first, of families
-// whose layers differ: kUnsupported without a Mamba layer.
+// The layers of the model. Fails: kCorrupt: layer_types is not a list of num_hidden_layers words,
+// or a family with Mamba layers has no field that names them; kUnsupported: that field names none.
 Result<std::vector<ResolvedLayer>> hybrid_layers(const Model& model);
-// Whether layer_types, or the class without them, says `type`.
+// For each layer, whether it is of `type` by layer_types, or else by the class. Fails: kCorrupt, as
+// hybrid_layers().
 Result<std::vector<bool>> layers_of_type(const Model& model, std::string_view type);
 
 // llama.cpp include/llama.h `enum llama_ftype`; NVFP4 weights count more than the others.

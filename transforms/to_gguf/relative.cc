@@ -1,8 +1,9 @@
-// The relative of a class that no table has, by what its checkpoint holds.
+// Finds the known class that is most similar to a class without a table.
 //
-//   names of tensors ─▶ families that have half of them ─▶ their tables, by this config.json
-//                         missing, left over, other shape: misfits     fewest first, then
-//                         fields of config.json that it does not read  fewest first
+//   names of tensors ─▶ families with names for half of them ─▶ their tables, by config.json
+//
+// The nearest class has the fewest misfits: tensors that are missing, left over or misshapen. Among
+// equals, the one that leaves the fewest fields of config.json unread wins.
 #include "transforms/to_gguf/relative.h"
 
 #include <algorithm>
@@ -21,7 +22,8 @@
 namespace ckpt {
 namespace {
 
-// NamedFields that conversions read by code, that name parts, or that no inference depends on.
+// Fields that code reads instead of a table, that contain parts of the model, or that do not affect
+// inference. They do not count as unread.
 constexpr std::string_view kOtherFields =
     " architectures model_type torch_dtype dtype transformers_version use_cache initializer_range "
     "auto_map quantization_config rope_theta partial_rotary_factor rope_local_base_freq "
@@ -37,7 +39,7 @@ constexpr std::string_view kRopeFields =
     "sliding_attention truncate";
 constexpr std::string_view kOtherEndings[] = {"_token_id", "_token_index", "dropout", "_prob"};
 
-// All that the family's tables say of fields, as words.
+// All words in the family's tables, which include the names of the fields that they read.
 std::string table_words(const Family& family) {
   std::string out = fmt::format("{}{} {} {} {}", kOtherFields, family.activation.fields,
                                 family.own_spellings, family.norm_groups, kExpertCounts);
@@ -58,8 +60,8 @@ std::string table_words(const Family& family) {
 }
 
 struct NamedFields {
-  std::vector<std::string> unread;  // that say something, and that the family's tables do not name
-  size_t named = 0;                 // of the tables
+  std::vector<std::string> unread;  // set, but not in the family's tables
+  size_t named = 0;                 // fields in the tables
 };
 NamedFields fields_of(const JsonValue& config, const JsonValue& rope, const Family& family) {
   const std::string read = table_words(family);
@@ -87,10 +89,10 @@ std::string other_activation(const JsonValue& config, const Family& family) {
 struct Relative {
   std::string architecture = {};
   size_t tensors = 0;
-  std::vector<std::string> misfits = {};  // without a place, of another shape, missing
-  size_t unheld = 0;                      // parameters that may be missing, and are
-  std::string activation = {};            // another one
-  bool has_other_parts = false;           // towers in one of them alone
+  std::vector<std::string> misfits = {};  // tensors: left over, of another shape, missing
+  size_t unheld = 0;                      // missing parameters that are optional
+  std::string activation = {};            // config.json's, if the family has another
+  bool has_other_parts = false;           // only one of the two has towers
   NamedFields fields = {};
   bool fits() const { return misfits.empty() && activation.empty(); }
   auto rank() const {
@@ -120,7 +122,7 @@ Status compare_tensors(const std::vector<NamedTensor>& tensors, const Model& mod
   return {};
 }
 
-// Fails where the family has no use for this config.json.
+// Compares the checkpoint with a family. Fails: the family cannot convert this config.json.
 Result<Relative> compare_with(const Family& family, Checkpoint& trial, Codecs codecs) {
   CKPT_TRY(make_like(trial, split_words(family.architectures).front()));
   CKPT_ASSIGN(Model model, read_model(trial));
@@ -139,7 +141,7 @@ Result<Relative> compare_with(const Family& family, Checkpoint& trial, Codecs co
   return out;
 }
 
-// Whether the family has names for half of the tensors, of which some are asked for.
+// Whether the family has names for half of the tensors, estimated from a sample.
 bool has_half(const Family& family, const std::vector<Tensor>& tensors) {
   const size_t step = std::max<size_t>(1, tensors.size() / 256);
   size_t asked = 0, known = 0;
@@ -164,7 +166,7 @@ std::optional<Relative> nearest_relative(const Checkpoint& input, Codecs codecs)
   return best;
 }
 
-// The changes of values that the class's table makes, in words.
+// Describes how the family's table changes values of tensors.
 std::string changes_of(const std::vector<NamedTensor>& tensors, const Family& family) {
   static constexpr std::pair<Change, std::string_view> kWords[] = {
       {Change::kAddOne, "1 is added to norms"},
@@ -186,7 +188,8 @@ std::string changes_of(const std::vector<NamedTensor>& tensors, const Family& fa
   return out.empty() ? "no values change" : out;
 }
 
-// NamedFields that config.json lacks, or that llama.cpp does not read, with the values that count.
+// Lists fields whose value the conversion assumes, with this value: config.json lacks the field, or
+// llama.cpp computes with a constant.
 std::vector<std::string> assumed_fields(const JsonValue& said, const Model& model) {
   std::vector<std::string> out;
   const Family& family = *model.family;

@@ -1,5 +1,5 @@
-// Models of classes that no table has: the class whose table fits, and what converting by it
-// assumes.
+// Helps with models of unknown classes: finds a class whose table fits, and lists the assumptions
+// of converting by that table.
 #pragma once
 
 #include <vector>
@@ -9,13 +9,13 @@
 
 namespace ckpt {
 
-// Fails: kUnsupported if no table has the class that config.json names; the message names the class
-// with the most similar parameters and fields, and the hint the option that converts by its table
-// if all of them fit.
+// Fails: kUnsupported: no table has the class that config.json names. The message names the most
+// similar class. If that class fits, the hint names the option that converts by its table.
 Status require_table(const Checkpoint& input, Codecs codecs);
 
-// Notes what the conversion of a model by the table of another class assumes; `config` is its own
-// config.json. Fails: kUnsupported: a field has another value than that class computes with.
+// Notes the assumptions of converting a model by the table of another class. `config` is the
+// config.json of the model. Fails: kUnsupported: the activation differs from that of the class, or
+// tensors do not fit its table.
 Status note_assumptions(const JsonValue& config, const std::vector<NamedTensor>& tensors,
                         const Model& model, const Context& context);
 

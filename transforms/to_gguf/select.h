@@ -20,7 +20,7 @@ struct NamedTensor {
 // finite number above zero; as read_values.
 Result<float> read_scale(const Tensor& tensor);
 
-// A tensor of a vision, audio or speech tower, or of what connects it.
+// Whether the tensor belongs to a vision, audio or speech tower or to its projector.
 bool is_tower(std::string_view name);
 
 // An entry next to quantized weights that is not a tensor of the model.
@@ -32,10 +32,9 @@ bool is_of_draft(std::string_view name);
 // True for weights whose bits GGUF's NVFP4 can hold, and for those that are yet to be encoded so.
 bool is_nvfp4(const Tensor& tensor, Codecs codecs);
 
-// Tensors in the order in which they are converted, without vision and other towers, whose
-// names go to model.towers; counts the layers for multi-token prediction into model.mtp_layers
-// unless they are to be dropped; a family whose experts lie the other way here takes the place of
-// model.family.
+// Returns the tensors in the order in which they are converted. Names of tensors of towers go to
+// model.towers instead. Sets model.mtp_layers to the number of layers for multi-token prediction,
+// unless `keep_mtp` is false. Changes model.family if this checkpoint has transposed experts.
 // Fails: kUnsupported for types that cannot be decoded, naming the quantization found.
 Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bool keep_mtp,
                                                 Model& model, Codecs codecs);

@@ -134,7 +134,7 @@ class TensorList {
     return stack(whole_layer);
   }
 
-  // In the order of the table's rows.
+  // Stacks the experts of a layer, projection by projection in the order of the table's rows.
   Status stack(const Experts& experts) {
     for (const auto& [rule, list] : experts) {
       std::vector<Tensor> tensors;
@@ -174,7 +174,7 @@ class TensorList {
 
   const Model& model_;
   Codecs codecs_;
-  uint64_t projections_ = 0;  // that an expert has
+  uint64_t projections_ = 0;  // of an expert
   std::vector<Tensor> out_;
   std::set<std::string> names_;
   std::vector<std::string> unknown_;

@@ -21,7 +21,8 @@ Result<Tensor> encode_as(Tensor tensor, const Codec& target);
 // Fails: kCorrupt, naming the first and counting them: tensors whose shapes contradict config.json.
 Status check_shapes(const std::vector<NamedTensor>& tensors, const Model& model);
 
-// Whether the tensor has this shape of a table, apart from axes of length 1 and rows of tokens.
+// Whether the tensor has this shape from a table. Axes of length 1 do not count, and matrices with
+// a row for each token may have another number of rows.
 bool has_shape(const NamedTensor& named, const std::vector<uint64_t>& shape);
 
 // llama.cpp does not load most files that lack a tensor, and computes another model with the rest:
@@ -31,7 +32,7 @@ bool has_shape(const NamedTensor& named, const std::vector<uint64_t>& shape);
 // rows that are optional, the head of a model that ties it, biases that only a field asks for,
 // layers for multi-token prediction, and all of a family whose table is partial.
 Status check_missing(const std::vector<NamedTensor>& tensors, const Model& model);
-// The same as a list. Fails: as expected_parameters().
+// Lists the parameters that check_missing() reports. Fails: as expected_parameters().
 Result<std::vector<Parameter>> missing_parameters(const std::vector<NamedTensor>& tensors,
                                                   const Model& model);
 
@@ -67,7 +68,7 @@ Result<std::vector<Tensor>> make_nvfp4_tensors(const std::vector<NamedTensor>& t
 // can be decoded; others as they are. Fails: kIo.
 Result<std::vector<Tensor>> join_packed_int4(std::vector<Tensor> tensors, Codecs codecs);
 
-// `input` with weights that are stored in several tensors as one. Fails: as join_packed_weights().
+// Joins weights of `input` that are stored in several tensors. Fails: as join_packed_weights().
 Result<Checkpoint> with_whole_weights(Checkpoint input, Codecs codecs);
 
 // `tensor` as Q4_0 with the codes that it has; nullopt where it is not packed INT4, or the changes

@@ -125,7 +125,8 @@ Result<Tensor> tile_columns(Tensor tensor, const Heads& heads) {
   return with_op(std::move(tensor), PermuteColumns{std::move(index)});
 }
 
-// Of each head, the rows that are turned: even ones, odd ones. They stay without M-RoPE sections.
+// Moves the rotated rows of each head from pairs to halves: first the even rows, then the odd ones.
+// Without M-RoPE sections the rows stay in place.
 Result<Tensor> unpaired_rows(Tensor tensor, uint64_t heads, const Model& model) {
   if (member(model.rope, "mrope_section") == nullptr) return tensor;
   CKPT_ASSIGN(const uint64_t size, model.head_values());

@@ -42,7 +42,7 @@ const std::vector<std::string>& texts_at(const Metadata& metadata, std::string_v
   return array == nullptr ? kNone : array->texts;
 }
 
-// The first of one name, as on the way back.
+// Finds the first family with the name of the architecture, as converting a GGUF to a folder does.
 const Family& family_of(const Checkpoint& gguf) {
   static constexpr Family kNone{};
   for (const Family* family : families()) {

@@ -8,8 +8,8 @@
 //   added_tokens_decoder               -1000           control or user-defined
 //   added tokens of tokenizer.json     -1000           control or user-defined
 //
-// The converter reads tokenizer.json for Phi-3 alone; transformers 5 writes no other list of added
-// tokens, so ckpt reads it for all families. Source: llama.cpp conversion/base.py
+// llama.cpp's converter reads tokenizer.json only for Phi-3. ckpt reads it for all families,
+// because transformers 5 writes no other list of added tokens. Source: llama.cpp conversion/base.py
 // (_create_vocab_sentencepiece), conversion/phi.py (Phi3MiniModel.set_vocab).
 #include "transforms/to_gguf/tokenizer/pieces_file.h"
 

@@ -23,7 +23,8 @@ Result<std::string> recognize_pre_tokenizer(const JsonValue& tokenizer, const Js
 inline constexpr std::string_view kPreTokenizerNames = "a pre-tokenizer that llama.cpp knows";
 std::vector<std::string> pre_tokenizer_names();
 
-// Names of pre-tokenizers, between spaces, and the patterns by which llama.cpp cuts texts for them.
+// Names of pre-tokenizers, separated by spaces, and the patterns by which llama.cpp splits texts
+// for all of them.
 struct PreTokenizerRules {
   std::string names;
   std::vector<std::string> rules;

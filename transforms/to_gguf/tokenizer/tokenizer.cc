@@ -245,7 +245,7 @@ void put_vocabulary(Vocabulary vocabulary, Metadata& metadata) {
   }
 }
 
-// Ids that a class puts in the place of those that the files name (llama.cpp
+// Overwrites the EOS and EOT ids from the files for families with other rules (llama.cpp
 // conversion/{internlm,hunyuan}.py set_vocab).
 Status replace_ends(const Checkpoint& checkpoint, const JsonValue& config,
                     const TokenizerRules& rules, Metadata& metadata) {

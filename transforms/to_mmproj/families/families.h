@@ -106,8 +106,8 @@ struct TowerPrefix {
 struct ProjectorFamily {
   std::string_view name;           // clip.projector_type
   std::string_view architectures;  // of config.json, separated by spaces
-  // Defaults of the model class when vision_config or config.json lacks a field: JSON objects, and
-  // the numbers of a table of models/.
+  // Defaults of the model class for fields that vision_config or config.json lacks. They are JSON
+  // objects. `tower` names a table in models/ whose numeric defaults apply to vision_config too.
   std::string_view vision_defaults, tower = {};
   std::string_view root_defaults = "{}";
   std::string_view text_defaults = "{}";

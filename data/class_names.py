@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes data/class_names.txt: names of modules in the classes of transformers, and in the files of released models.
+"""Writes data/class_names.txt, which maps names in the classes of transformers to names in files of released models.
 
 usage: PYTHON data/class_names.py      with a Python that has the release of transformers to read
 
-It asks transformers' own conversion table. Rules that only exchange fixed words become rows; rules that join, split or
-turn tensors are left out, and so are expressions: how many is written into the opening.
+It reads transformers' conversion table. Rules that replace fixed words become rows. Rules that join, split or
+transpose tensors and rules with other regular expressions are left out; the opening comment of the file counts them.
 """
 import collections
 import pathlib
@@ -15,26 +15,26 @@ from transformers import conversion_mapping
 from transformers.models.auto import modeling_auto
 
 OPENING = """\
-# Names of tensors in the classes of transformers, by which PEFT names modules, and in the files of released models.
+# Parts of tensor names in the classes of transformers, which PEFT uses, and in the files of released models.
 #
-# words in the class | words in files | model_types, or *
+# part in the class | part in files | model_types, or * for all
 #
-# A word that begins with ^ is the beginning of a name. Written by class_names.py from transformers {version}
-# conversion_mapping.py; {left_out} rules are not here, because they are expressions or change values.
+# A part with ^ in front matches only at the beginning of a name. class_names.py wrote this file from transformers
+# {version} conversion_mapping.py. It left out {left_out} rules, because they are expressions or change values.
 """
-# Sub-models whose own prefix is in files alone: vision_tower.vision_model.encoder.
+# Files have a prefix within the tower that the class lacks, as in vision_tower.vision_model.encoder.
 PREFIX = re.compile(r"\^(\w+)\\\.\(\.\+\)$")
 
 
 def literal(pattern):
-    """The words of an expression that has no more than those; None: it has more."""
+    """The fixed words that an expression matches, or None if it matches more than that."""
     begin = "^" if pattern.startswith("^") else ""
     words = pattern[len(begin):].removesuffix("$").replace("\\.", ".")
     return begin + words if re.fullmatch(r"[\w.]+", words) else None
 
 
 def language_models():
-    """model_types of what ckpt is asked to convert: text, images with text, embeddings, and their towers."""
+    """The model_types that ckpt converts: models of text, of text with images, and of embeddings."""
     found = set()
     for name in ("CAUSAL_LM", "IMAGE_TEXT_TO_TEXT", "SEQ_TO_SEQ_CAUSAL_LM", "SEQUENCE_CLASSIFICATION", "MASKED_LM"):
         found |= set(getattr(modeling_auto, f"MODEL_FOR_{name}_MAPPING_NAMES"))

@@ -208,7 +208,7 @@ def missing_names(text, suffix, files):
 
 
 def model_literals(texts):
-    """How many there are outside models/, by file."""
+    """Counts literals that name parts of models, for each file outside models/."""
     found = {}
     for name, text in texts.items():
         if not name.startswith(("models/", "tests/", "bench/", "fuzz/")):

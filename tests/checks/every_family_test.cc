@@ -47,7 +47,7 @@ TEST(EveryFamily, WithoutAHeadInAGgufMayNotBringAnother) {
 TEST(EveryFamily, GivesAGgufAHeadExactlyWhereLlamaCppReadsOne) {
   for (const Family* family : families()) {
     const GgufArchitecture* file = find_gguf_architecture(family->name);
-    if (file == nullptr) continue;  // its files are not checked tensor by tensor
+    if (file == nullptr) continue;  // the table of GGUF tensors lacks the family
     const bool reads_head = std::ranges::any_of(file->rows, [](std::span<const GgufRow> rows) {
       return std::ranges::find(rows, "output.weight", &GgufRow::name) != rows.end();
     });

@@ -91,7 +91,7 @@ TEST(Profiles, LaterReleasesAreNamedForWhatTheyAdd) {
 TEST(Profiles, NewerReleasesStateDifferences) {
   const Profile &older = *find_profile("vllm-0.32"), &newer = *find_profile("vllm");
   EXPECT_EQ(newer.file, "vllm-0.33");
-  EXPECT_TRUE(takes_algo(newer, "W4A16_NVFP4"));  // as the older one
+  EXPECT_TRUE(takes_algo(newer, "W4A16_NVFP4"));  // the older release takes it, too
   const std::vector<std::string> of_folders = {"vllm", "sglang", "tensorrt-llm", "llama.cpp",
                                                "transformers-5"};
   EXPECT_EQ(current_profiles(false), of_folders);

@@ -1,4 +1,4 @@
-"""What ckpt advises is typed: next steps, what to try, what fixes a finding.
+"""Types the commands that ckpt suggests: next steps, hints of errors, and fixes of findings.
 
   Next: ckpt verify out                         typed as it stands; exits 0, or 1 as a verdict
   Next: llama-cli -m out.gguf                   another program: what it is given exists and is of its kind
@@ -34,7 +34,7 @@ ADVISED = (
     ("next", r"^Next: (.+)$"),
     ("fix", r"^(?: +(?:fix|or)|Fix [a-z ]+): (ckpt [^(]+)"),
     ("fix", r"^[\w.-]+ [\d.]+ +(?:loads  correct|loads  wrong results|does not load) +([^ (].*?)(?:   \(.*)?$"),    # a row of the doctor
-    ("fix", r"^(?:\d+ [a-z]|details)[^:]*:(?: .*:)? (ckpt doctor .+)$"),    # what it only counts
+    ("fix", r"^(?:\d+ [a-z]|details)[^:]*:(?: .*:)? (ckpt doctor .+)$"),    # the line that counts further findings
     ("try", r"\bTry: (.+)$"),
 )
 

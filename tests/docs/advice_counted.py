@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Counts the commands that ckpt suggests, in its source, and those of them that a test runs.
+"""Counts the commands that the source of ckpt suggests, and how many of them a test runs.
 
 usage: advice_counted.py ROOT [--list] [--options]     exit code 1: a suggested command is run by no test
 
-A suggested command is a text of the program that begins with `ckpt COMMAND`: what a person is to type. It is run where the
-expected output of a test holds it: tests/cli (run.py --try-advice types it there), the documents and the stories (advice.py
-types it). A script with advice_not_typed does not count. What the program fills in may be anything.
-  --list     prints all of them, and not those alone that are run by no test
-  --options  also looks for hints that begin with an option, which is typed behind the line that failed
+A suggested command is a text of the program that begins with `ckpt COMMAND`, for a person to type. A test runs it if
+its expected output contains it: run.py --try-advice types the commands in tests/cli, and advice.py those in documents
+and stories. Scripts with advice_not_typed do not count. Values that the program fills in may differ.
+  --list     prints all suggested commands, not only those that no test runs
+  --options  also counts hints that begin with an option, which a person adds to the line that failed
 """
 import pathlib
 import re
@@ -21,12 +21,12 @@ TEXTS = re.compile(rf'(?:{re.sub("[?]P<[a-z]+%d>", "?:", LITERAL)}\s*)+', re.S)
 VERBS = re.findall(r'kCommands?\w*|&k(\w+)Command', (ROOT / "tools/line/commands.cc").read_text())
 VERB = "|".join(sorted({verb.lower() for verb in VERBS if verb}))
 COMMAND = re.compile(rf"(?:^|Try: |Next: |and then )(ckpt (?:{VERB}) .+)", re.S)
-# Sentences about ckpt, and examples of help, which tests/docs/run_documents.py types.
+# Not suggestions: sentences about ckpt, and examples in help, which tests/docs/run_documents.py types.
 PROSE = re.compile(rf"ckpt (?:{VERB}) (?:replaces|rejects|did|would|writes|COMMAND)|^  ckpt ")
 
 
 def texts(path):
-    """(line, text, is a hint's first text) of each text of a source file, adjacent literals joined."""
+    """Yields (line, text, whether it begins a hint) for each string of a source file; joins adjacent literals."""
     source = re.sub(r"(?m)//.*$", lambda found: found[0] if '"' in found[0] else "", path.read_text(encoding="utf-8"))
     for found in TEXTS.finditer(source):
         joined = "".join(p["raw"] or ("q4_k_m" if p["type"] else p["text"] or "") for p in PIECE.finditer(found[0]))
@@ -37,9 +37,9 @@ def texts(path):
 
 
 def pattern_of(text):
-    """What the program prints for it: {} and words in capitals are filled in."""
+    """A pattern for the printed command. {} and placeholders such as IN match any text."""
     text = re.split(r"; | \(|, (?:where|which|or)\b", text)[0].rstrip()
-    text = text.removeprefix("ckpt ")   # which a script may have cut off to type it
+    text = text.removeprefix("ckpt ")   # a script may omit it
     parts = re.split(r"\{[^{}]*\}|\b(?:IN|OUT|BASE|FOLDER|ADAPTER|DIR)\b", text)
     return ".*?".join(re.escape(part) for part in parts)
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""docs/DOCTOR.md holds the table of checks that follows from the rows in checks/.
+"""Checks that docs/DOCTOR.md has the table of checks that the rows in checks/ give.
 
 usage: checks_listed.py CKPT ROOT [--write]    --write replaces the table
 
-All of it comes from `ckpt list checks`.
+The table is made from the output of `ckpt list checks`.
 """
 import json
 import pathlib

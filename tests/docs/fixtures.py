@@ -201,7 +201,7 @@ def wrapped_by_hand(maker, name):
 
 
 def unknown_class(maker, name):
-    """A model of a class that no table has, with the parameters of one that a table has."""
+    """A model of a class without a table, whose parameters are those of a class with a table."""
     maker.copy("qwen3-micro", name)
     edited(maker, name, "config.json", model_type="mystery", architectures=["MysteryForCausalLM"])
 

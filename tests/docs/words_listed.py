@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""docs/COMING_FROM.md holds the words of data/other_words.txt, and these name options, steps and commands that ckpt has.
+"""Checks that docs/COMING_FROM.md has the words of data/other_words.txt, and that ckpt has the options, steps and
+commands which that file suggests.
 
 usage: words_listed.py CKPT ROOT [--write]    --write replaces the tables
 """
@@ -10,11 +11,11 @@ import subprocess
 import sys
 
 HEAD = "## Their options and keys"
-MOST_WORDS = 8    # of a row that holds many
+MOST_WORDS = 8    # shown of a row; the rest is counted
 
 
 def rows(text):
-    """(program, words, ours, why) of each row; rows of one answer are one."""
+    """Returns (program, words, ours, why) for each row, and joins adjacent rows with the same answer."""
     program, out = "", []
     for line in text.splitlines():
         if line.startswith("["):
@@ -57,7 +58,7 @@ def page(listed):
 
 
 def faults(listed, ckpt):
-    """Answers that name what ckpt does not have."""
+    """Yields a message for each answer with an option, step or command that ckpt does not have."""
     said = lambda what: [json.loads(line) for line in subprocess.run(
         [ckpt, "list", what, "--json"], capture_output=True, text=True, check=True).stdout.splitlines()]
     commands = {one["name"]: {name for option in one["options"] for name in option["names"]} for one in said("commands")}

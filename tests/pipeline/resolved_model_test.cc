@@ -1,5 +1,5 @@
-// One model has one description: a folder and the GGUF made from it agree, and a field of
-// config.json that says what the model's class fills in anyway changes nothing when it is removed.
+// A model has one description. A folder and the GGUF made from it agree, and removing a field of
+// config.json whose value is the default of the class changes nothing.
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -82,12 +82,12 @@ std::string verdicts_of(const Checkpoint& checkpoint, std::vector<std::string> p
 
 // ---- two views of one model ---------------------------------------------------------------------
 
-// llama.cpp gives these full attention whatever the window.
+// llama.cpp computes full attention for these, whatever window config.json sets.
 constexpr std::string_view kFullInLlamaCpp = " dots1 mistral3 phi3 phimoe pixtral starcoder2 ";
-// Saved with other windows than those of the class, which are the only ones that llama.cpp has.
+// The saved test models have other windows than their class. llama.cpp only has those of the class.
 constexpr std::string_view kOtherWindows = " cohere2 gemma3 gemma3-vl llama4 ";
-// Left out: llama.cpp fixes AFM's pattern of windows in its graph, and Mistral 4's default of
-// rms_norm_eps is not filled in for keys.
+// These are not compared: llama.cpp fixes AFMoE's pattern of windows in its graph, and keys do not
+// use Mistral 4's default of rms_norm_eps.
 constexpr std::string_view kNotCompared = " afmoe mistral4 ";
 
 void expect_one_view(const TestModel& model, const JsonValue& config, const char* form) {
@@ -106,7 +106,7 @@ TEST(ResolvedModel, IsTheSameForAFolderAndItsGguf) {
     JsonValue& text = text_level(config);
     if (has_word(kFullInLlamaCpp, model.name)) text["sliding_window"] = nullptr;
     if (!has_word(kOtherWindows, model.name)) expect_one_view(model, config, " as saved ");
-    // Released configurations leave these to the class.
+    // Released configurations omit these fields, so the class fills them in.
     for (const char* field : {"sliding_window_pattern", "_sliding_window_pattern",
                               "attention_chunk_size", "full_attention_interval"}) {
       text.erase(field);
@@ -146,7 +146,7 @@ TEST(ResolvedModel, OfAnUnknownClassIsWhatItsFieldsSay) {
   EXPECT_EQ(resolve(folder)->max_context, 4096U);
 }
 
-// As Gemma 2 and gpt-oss were released: no layer_types, which the class fills in.
+// Gemma 2 and gpt-oss were released without layer_types, so their classes fill it in.
 TEST(ResolvedModel, HasTheWindowsOfItsClass) {
   const std::vector<TestModel> models = test_models();
   for (const auto& [name, full, windows] :
@@ -172,10 +172,10 @@ TEST(ResolvedModel, HasTheWindowsOfItsClass) {
 
 // ---- defaults -----------------------------------------------------------------------------------
 
-// A field of the text part that says what its class fills in.
+// A field of the text part whose value is the default of its class.
 struct DefaultField {
   std::string name;
-  bool is_key;  // else llama.cpp's converter writes a key for it only where config.json has it
+  bool is_key;  // false: the converter writes a key only if config.json has it
 };
 
 std::vector<DefaultField> default_fields(const TestModel& model) {

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Every form of list x every part of a model x every method, against what each release of vLLM does with the list.
+"""Compares the doctor with releases of vLLM for lists of modules: each form, part of a model and quantization method.
 
 usage: lists_of_modules.py CKPT ROOT
 
-The model is testdata/qwen35vl-micro. Its text layers are quantized, one part is in floats, and the list names that part in
-one form. lists_of_modules.txt holds what the release does with the modules of the part: "floats" for all, "codes" for some,
-"stops" where the release rejects the list. The doctor has to report the list for the last two, and nothing for the first.
+The model is testdata/qwen35vl-micro. Its text layers are quantized, one part is in floats, and the list names this
+part in one form. lists_of_modules.txt has the behavior of each release: "floats" if it reads all modules of the part
+as floats, "codes" if it reads some of them as quantized, "stops" if it rejects the list. The doctor has to report the
+list in the last two cases only.
 
-Its values come from the functions of each release, which a script ran; the file names them.
+The values in lists_of_modules.txt come from a script that ran functions of each release. The file names these
+functions.
 """
 import json
 import pathlib
@@ -20,7 +22,7 @@ import tempfile
 PROGRAMS = ("vllm-0.17", "vllm-0.32", "vllm-0.33")
 CODED = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 TEXT = "model.language_model.layers."
-# In the names of the modules of a part, as they are on disk.
+# Text that is in the names of the part's modules, as they are on disk.
 PARTS = {"tower": "model.visual.", "head": "lm_head", "linear": ".linear_attn.", "attention": "layers.3.self_attn.",
          "mlp": "layers.3.mlp."}
 KEYS = {"fp8": "modules_to_not_convert", "awq": "modules_to_not_convert", "modelopt": "ignore", "compressed-tensors": "ignore"}
@@ -45,14 +47,14 @@ def tensors(folder):
 
 
 def modules_of(part, names):
-    """Those with a weight of two or more axes, of a part or of several."""
+    """The modules of a part that have a weight with at least two axes."""
     return sorted(name.removesuffix(".weight") for name, (_, shape) in names.items() if name.endswith(".weight")
                   and len(shape) > 1 and "conv" not in name and "embed" not in name
                   and PARTS[part] in name and not name.startswith("mtp."))
 
 
 def forms_of(part, modules):
-    """name of the form -> entries"""
+    """Returns the entries of the list for each form, by the name of the form."""
     first = modules[0]
     above = {"tower": "model.visual", "head": "lm_head"}.get(part) or first.rpartition(".")[0]
     served = {"tower": "visual", "head": "language_model.lm_head"}.get(part) or above.replace(
@@ -105,7 +107,7 @@ def write(folder, source, names, method, floats, entries):
         else:
             put(name + "_scale", "BF16", [shape[0], 1])
     header = json.dumps({"__metadata__": {"format": "pt"}, **out}).encode()
-    with open(folder / "model.safetensors", "wb") as file:  # the checks read no values
+    with open(folder / "model.safetensors", "wb") as file:  # values stay zero, because these checks do not read them
         file.write(struct.pack("<Q", len(header)) + header)
         file.truncate(8 + len(header) + end)
     config = json.loads((source / "config.json").read_text())
@@ -114,14 +116,14 @@ def write(folder, source, names, method, floats, entries):
 
 
 def answers(ckpt, folder):
-    """profile -> whether the doctor reports the list"""
+    """Returns for each profile whether the doctor reports the list."""
     done = subprocess.run([ckpt, "doctor", folder, "--json", *(word for name in PROGRAMS for word in ("--for", name))],
                           capture_output=True, text=True)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     names = {each["profile"] for each in lines if each["type"] == "verdict"}
     assert len(names) == len(PROGRAMS), (done.stdout, done.stderr)
     bad = {each["profile"] for each in lines if each["type"] == "check" and each["severity"] in ("unloaded", "unsound")
-           and each["check"].startswith("Q") and each["check"] != "Q24"}  # Q24: scales are not zero
+           and each["check"].startswith("Q") and each["check"] != "Q24"}  # Q24 reports the zero scales
     unclear = {each["profile"] for each in lines if each["type"] == "verdict" and each["not_checked"]}
     return {name: "unclear" if shown in unclear and shown not in bad else shown in bad
             for name in PROGRAMS for shown in ([name] if name in names else ["vllm"])}

@@ -1,6 +1,6 @@
-"""Every command on a terminal of its own: the lines that are too long, names that are cut, and bytes that nobody
-reads. usage: fits.py CKPT TESTDATA (in an empty folder) prints the counts for three widths, and what was found
-with --all."""
+"""Runs every command on a terminal, and counts lines that are too long, names that are cut, and sizes printed as long
+numbers of bytes. usage: fits.py CKPT TESTDATA (in an empty folder) prints the counts for 80 columns; --all adds other
+widths and prints the lines."""
 import json
 import os
 import re
@@ -42,7 +42,7 @@ def prepare(ckpt, testdata):
     safetensors("names/model.safetensors", [LONG, WIDE, "a"])
     os.mkdir("others")
     safetensors("others/model.safetensors", [LONG + "_b", WIDE + "b", "a"])
-    with open("ones.dat", "wb") as out:    # an importance matrix of another model
+    with open("ones.dat", "wb") as out:    # an importance matrix that fits no model here
         name = b"blk.0.a_long_name_of_a_weight_that_is_in_no_model_at_all.ffn_gate_exps.weight"
         out.write(struct.pack("<ii", 1, len(name)) + name + struct.pack("<ii", 1, 256) + struct.pack("<256f", *[1.0] * 256))
 
@@ -81,7 +81,7 @@ def lines_to_type():
 
 
 def faults_of(ckpt, words, columns):
-    """(kind, line) for each line that does not fit, name that is cut and number of bytes that nobody reads."""
+    """Yields (kind, line) for each line that is too long, has a cut name, or has a long number of bytes."""
     out = terminal.printed([ckpt, *words], columns)[0].decode(errors="replace")
     out = COLOR.sub("", out).replace("\r\n", "\n")
     as_typed = {"completion", "script", "man", "plan"} & {words[0]} or words[:1] == ["publish"] and "--card" in words

@@ -59,7 +59,7 @@ TEST(Families, RowsAreWellFormed) {
     for (const auto list : family->names) {
       for (const NameRule& rule : list) {
         const bool is_expert = rule.change == Change::kExpert;
-        if (rule.to.empty()) continue;  // left out
+        if (rule.to.empty()) continue;  // the converter leaves this tensor out
         EXPECT_EQ(count_holes(rule.to), std::min<size_t>(count_holes(rule.from), 1)) << rule.from;
         EXPECT_EQ(count_holes(rule.from) == 2, is_expert) << rule.from;
         EXPECT_EQ(gives_two(rule.change), !rule.second.empty()) << rule.from;
@@ -98,15 +98,15 @@ TEST(Families, EveryParameterHasARow) {
       ASSERT_TRUE(expected.has_value()) << expected.error().text();
       EXPECT_GT(expected->size(), 20u);
       for (const Parameter& parameter : *expected) {
-        // llama.cpp reads no biases of this class; conversion refuses them.
-        // Stacks of experts are converted where a row names them.
+        // llama.cpp reads no biases of cohere2, so conversion rejects them. It also rejects stacks
+        // of experts that no row names.
         const bool is_stack = is_stacked && parameter.name.find(".experts.") != std::string::npos &&
                               !find_name_rule(*family, parameter.name);
         const bool is_refused = is_stack || (family->name == "cohere2" && parameter.is_of_field);
         EXPECT_EQ(find_name_rule(*family, parameter.name).has_value(), !is_refused)
             << parameter.name;
         const auto match = find_name_rule(*family, parameter.name);
-        const bool is_left_out = match && match->rule->to.empty();  // it may be a single number
+        const bool is_left_out = match && match->rule->to.empty();  // such a tensor may be a scalar
         EXPECT_TRUE(is_left_out || !parameter.shape.empty()) << parameter.name;
       }
     }

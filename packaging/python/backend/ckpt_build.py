@@ -89,7 +89,7 @@ def write_wheel(binary, folder, licenses=()):
 
 
 def run_shown(words):
-    """Runs a command. pip shows its output only if it fails, or with -v: the last line is written to the terminal too."""
+    """Runs a command and shows its last line on the terminal, because pip hides its output unless it fails."""
     try:
         terminal = open("/dev/tty", "w", encoding="utf-8")
     except OSError:
@@ -106,7 +106,7 @@ def run_shown(words):
 
 
 def built_binary():
-    """Compiles ckpt as try.sh does: minutes at first."""
+    """Compiles ckpt as try.sh does. The first build takes minutes."""
     run_shown(["cmake", "--preset", "release"])
     run_shown(["cmake", "--build", "--preset", "release", "--target", "ckpt"])
     return ROOT / "build/release/ckpt"
@@ -117,7 +117,7 @@ def given_binary(config_settings):
 
 
 def get_requires_for_build_wheel(config_settings=None):
-    """Of the programs that a build needs, those that PyPI has and this machine lacks."""
+    """The packages to install from PyPI: programs that a build needs and that this machine lacks."""
     return [] if given_binary(config_settings) else [tool for tool in ("cmake", "ninja") if shutil.which(tool) is None]
 
 

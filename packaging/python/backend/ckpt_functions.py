@@ -16,7 +16,7 @@ WIDTH = 118
 PATHS = {"FILE", "DIR", "PATH", "BASE", "OUT"}  # values that are a path
 NUMBERS = {"N", "SIZE", "BITS"}  # as text too: "5GB"
 OWN = {"json", "quiet", "progress", "color", "outfile"}  # set by the package, or an argument already
-# Command: arguments, type of the result, summary. Options that people type in this place too are among the arguments.
+# Command: its arguments, the type of its result, its summary. Some arguments are options of the command (to, for_).
 COMMANDS = {
     "show": ("path: Path", "results.Checkpoint", "Describes a checkpoint; reads headers only."),
     "convert": ("source: Path, out: Path, to", "results.Conversion", "Converts `source` to `out`."),
@@ -32,7 +32,7 @@ COMMANDS = {
     "publish": ("path: Path, to", "results.Publication", "Writes SHA256SUMS, and on request a signature, an archive and provenance."),
     "list": ('what: str = ""', "Sequence[Object]", "Returns formats, types, steps, families, checks, profiles, options or commands."),
 }
-SOURCES = {"plan": "convert"}     # a function that has the options of another command
+SOURCES = {"plan": "convert"}     # function: the command whose options it has
 UNUSED = {"plan": {"dry_run", "if_needed", "plan_out"}}
 HEAD = '''"""The commands as functions. Written by backend/ckpt_functions.py from the options of the program; do not edit."""
 from __future__ import annotations

@@ -459,7 +459,7 @@ def test_a_result_has_all_that_the_program_says(folder, monkeypatch):
         lambda: ckpt.publish("m", archive="m.tar.zst"),
         lambda: ckpt.verify("m"),
     ]
-    OTHER_FORM["note"] = None   # lines of text, which results have as `notes`
+    OTHER_FORM["note"] = None   # notes are lines of text, which results collect in `notes`
     kinds = set()
     for call in calls:
         result = list(fields_of(call()))

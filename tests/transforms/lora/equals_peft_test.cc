@@ -49,7 +49,7 @@ TEST_P(AdapterOfPeft, MergesAsPeftDoes) {
   expect_merged(GetParam().base, adapter_of(GetParam().adapter), GetParam().adapter);
 }
 
-// Modules that transformers 5 renames, a convolution, embeddings that are the head, several
+// These adapters have modules that transformers 5 renames, a convolution, tied embeddings, several
 // spellings of one module, and rows for new tokens.
 INSTANTIATE_TEST_SUITE_P(
     All, AdapterOfPeft,

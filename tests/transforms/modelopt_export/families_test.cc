@@ -103,7 +103,7 @@ TEST(ExportFamilies, TheListSaysWhichAreExportedWhole) {
   for (const FamilyInfo& family : all_families()) {
     std::istringstream words{std::string(family.architectures)};
     for (std::string word; words >> word;) listed[word] = family.has_export;
-    // The text part of a wrapper comes back as its own class.
+    // Converting a wrapper to GGUF and back gives the class of its text part.
     const std::string_view classes = family.architectures;
     const bool is_wrapper = classes.find("ForConditionalGeneration") != classes.npos;
     EXPECT_TRUE(family.comes_back || is_wrapper) << family.name;

@@ -22,7 +22,7 @@ from ._results import (Change, Check, Checkpoint, Comparison, Conversion, Diagno
                        Serve, Share, Space, Statistics, Summary, Tensor, TypeShare, Values, Verdict, Verification, Version)
 from ._tensors import StoredTensor, Tensors
 
-# `list` and `set` are not among the names of `from ckpt_tool import *`, where they would replace Python's.
+# __all__ omits `list` and `set`, because `from ckpt_tool import *` would replace Python's.
 __all__ = ["Change", "Check", "Checkpoint", "CkptError", "Comparison", "Conversion", "Diagnosis", "Difference", "Finding",
            "FixedFile", "Gate", "Group", "Imatrices", "Imatrix", "ImatrixTensor", "Merged", "Metadata", "Moved", "Next",
            "OutputFile", "Patched", "Placement", "PlanFile", "PlannedFile", "PlannedTensor", "Progress", "Publication",

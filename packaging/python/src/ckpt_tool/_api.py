@@ -39,15 +39,15 @@ def show(path: Path, progress: Progressing, options: Options) -> results.Checkpo
 
 
 def tensors(path: Path, pattern: str = "*", *, follow_links: bool = False) -> Tensors:
-    """The tensors of a checkpoint whose names match `pattern`: name, shape and type of each; values() and raw() are NumPy
-    arrays, memory-mapped where the type is plain."""
+    """Returns the tensors of a checkpoint whose names match `pattern`. Each has a name, a shape and a type. Its
+    values() and raw() are NumPy arrays, memory-mapped if possible."""
     shown = show(path, None, {"tensors": pattern, "follow_links": follow_links}).tensor_list
     return Tensors([StoredTensor(os.fspath(path), one) for one in shown])
 
 
 def get(path: Path, *keys: str, follow_links: bool = False) -> Any:
-    """A value of GGUF metadata, or of a JSON document of a folder ("hidden_size", "generation_config.json:top_k"); of
-    several keys, or without one, a dictionary."""
+    """Returns a value of GGUF metadata, or of a JSON document in a folder ("hidden_size",
+    "generation_config.json:top_k"). With several keys or none it returns a dictionary."""
     said = run("get", [path, *keys], {"follow_links": follow_links})
     found = {one["key"]: one["value"] for one in said.of("metadata")}
     return found[keys[0]] if len(keys) == 1 and keys[0] in found else found

@@ -16,12 +16,12 @@ def read(kind: Type[T], one: Mapping[str, Any]) -> T:
     return kind(**{key: value for key, value in named.items() if key in names})
 
 
-_MOST_SHOWN = 4     # items of a list, before it is a number
-_MOST_ROWS = 50      # of a table in a notebook
+_MOST_SHOWN = 4     # a longer list is shown as its number of items
+_MOST_ROWS = 50      # rows of a table in a notebook
 
 
 def _told(result: Any) -> Iterator[tuple[str, Any]]:
-    """The fields that say something: not those that have their default, or are empty."""
+    """Yields the fields that are neither empty nor at their default."""
     for each in fields(result):
         value = getattr(result, each.name)
         is_default = each.default is not MISSING and value == each.default
@@ -44,7 +44,7 @@ def _brief(value: Any) -> str:
 
 
 def _cell(value: Any) -> str:
-    """HTML of a value: lists of results are tables."""
+    """HTML of a value. A list of results becomes a table."""
     if isinstance(value, list) and value and is_dataclass(value[0]):
         names = [name for name in (each.name for each in fields(value[0])) if any(dict(_told(one)).get(name) for one in value)]
         head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
@@ -61,7 +61,7 @@ def _cell(value: Any) -> str:
 
 
 class Result:
-    """What a function returns: a frozen dataclass that prints what it says, and is a table in a notebook."""
+    """Base of all results: a frozen dataclass that prints its fields briefly and is a table in a notebook."""
 
     def __repr__(self) -> str:
         said = [f"{name}={_brief(value)}" for name, value in _told(self)]
@@ -106,7 +106,7 @@ class Tensor(Result):
     algorithm: str
     size_bytes: int
     file: str
-    parts: list[dict[str, Any]] = field(default_factory=list)   # where its bytes are: path, offset_bytes, size_bytes
+    parts: list[dict[str, Any]] = field(default_factory=list)   # path, offset_bytes and size_bytes of its bytes
 
 
 @dataclass(frozen=True, repr=False)
@@ -239,8 +239,8 @@ class Verdict(Result):
     not_checked: str = ""
     out: str = ""
     note: str = ""                      # on the release whose facts answer
-    fix: str = ""                       # of doctor: the command for this program
-    left: list[str] = field(default_factory=list)     # checks that would still fail after it
+    fix: str = ""                       # only from doctor(): the command for this program
+    left: list[str] = field(default_factory=list)     # checks that would still fail after `fix`
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,4 +1,4 @@
-"""Tensors of a checkpoint as NumPy arrays; NumPy is imported when values are asked for."""
+"""Tensors of a checkpoint as NumPy arrays. NumPy is imported only when values are read."""
 from __future__ import annotations
 
 import subprocess
@@ -11,13 +11,13 @@ from ._results import Tensor
 if TYPE_CHECKING:
     import numpy
 
-# Types that NumPy has too.
+# Types that NumPy has, with its names for them.
 _PLAIN = {"f64": "<f8", "f32": "<f4", "f16": "<f2", "i64": "<i8", "i32": "<i4", "i16": "<i2", "i8": "|i1", "u64": "<u8",
           "u32": "<u4", "u16": "<u2", "u8": "|u1", "bool": "|b1"}
 
 
 class StoredTensor:
-    """A tensor of a file. Its name, shape and type are known; its bytes are read when they are asked for."""
+    """A tensor of a checkpoint. Its bytes are read only by raw() and values()."""
 
     def __init__(self, path: str, described: Tensor) -> None:
         self.path, self._described = path, described
@@ -25,15 +25,15 @@ class StoredTensor:
         self.algorithm, self.size_bytes, self.file = described.algorithm, described.size_bytes, described.file
 
     def raw(self) -> "numpy.ndarray[Any, Any]":
-        """The stored bytes: memory-mapped, if a local file holds them in one piece. The parts of a quantized
-        weight (codes, then scales) follow each other."""
+        """Returns the stored bytes, memory-mapped if a file holds them in one piece. For a quantized weight of
+        several tensors, the codes come first and the scales follow."""
         import numpy
         pieces = [numpy.memmap(one["path"], numpy.uint8, "r", one["offset_bytes"], (one["size_bytes"],))
                   for one in self._described.parts if one["size_bytes"]]
         return pieces[0] if len(pieces) == 1 else numpy.concatenate(pieces) if pieces else numpy.empty(0, numpy.uint8)
 
     def values(self) -> "numpy.ndarray[Any, Any]":
-        """The values: memory-mapped for types that NumPy has, else decoded to float32."""
+        """Returns the values, memory-mapped if NumPy has the type, otherwise decoded to float32."""
         import numpy
         if self.type in _PLAIN and sys.byteorder == "little":
             return self.raw().view(_PLAIN[self.type]).reshape(self.shape)
@@ -57,7 +57,7 @@ class StoredTensor:
 
 
 class Tensors(Sequence[StoredTensor]):
-    """Tensors in the order of the checkpoint, by number or by name."""
+    """Tensors in the order of the checkpoint. They are found by number or by name."""
 
     def __init__(self, tensors: list[StoredTensor]) -> None:
         self._all = tensors

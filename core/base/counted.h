@@ -1,9 +1,10 @@
-// Counts in messages.
+// Counts and sizes in messages.
 #pragma once
 
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,11 @@ namespace ckpt {
 inline std::string counted(uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
+
+// "5.81 GB" (powers of ten, as disks are sold), "812 bytes".
+std::string human_bytes(uint64_t bytes);
+// `number`, at least 1000, with the unit for its power of 1000.
+std::string in_thousands(uint64_t number, std::span<const char* const> units);
 
 // Names of one kind that a note counts.
 class NameCount {

@@ -14,7 +14,7 @@
 #include <mutex>
 #include <set>
 
-#include "core/base/human_bytes.h"
+#include "core/base/counted.h"
 #include "core/base/printable.h"
 #include "core/io/remote_files.h"
 

@@ -11,7 +11,7 @@
 #include <chrono>
 
 #include "core/base/arithmetic.h"
-#include "core/base/human_bytes.h"
+#include "core/base/counted.h"
 #include "core/base/printable.h"
 #include "core/base/threads.h"
 #include "core/base/trace.h"

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "core/base/human_bytes.h"
+#include "core/base/counted.h"
 #include "core/io/folder.h"
 
 namespace ckpt {

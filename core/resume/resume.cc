@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <optional>
 
+#include "core/base/counted.h"
 #include "core/base/find.h"
-#include "core/base/human_bytes.h"
 #include "core/io/folder.h"
 #include "core/io/ownership.h"
 

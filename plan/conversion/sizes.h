@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/human_bytes.h"
+#include "core/base/counted.h"
 #include "core/base/result.h"
 
 namespace ckpt {

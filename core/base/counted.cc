@@ -1,5 +1,5 @@
-// Writes sizes and large numbers for people: "5.81 GB" (human_bytes.h).
-#include "core/base/human_bytes.h"
+// Writes sizes and large numbers for people: "5.81 GB" (counted.h).
+#include "core/base/counted.h"
 
 #include <fmt/format.h>
 

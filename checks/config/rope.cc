@@ -374,6 +374,11 @@ std::string fault_of_program(const Look& look, const std::string& name) {
   if (is_known_here && program == Program::kSglang && !has_word(kSglangTypes, name)) {
     return fmt::format("type '{}', which {} does not have", name, look.profile.help);
   }
+  const Family* table = look.on.parameters.table;
+  const auto takes_alpha = [](const KeyRule& rule) { return rule.source == KeySource::kAlphaRope; };
+  if (name == "dynamic" && table != nullptr && std::ranges::any_of(table->keys, takes_alpha)) {
+    return {};
+  }
   if (is_known_here && program == Program::kLlamaCpp && !has_word(kConvertedTypes, name)) {
     return fmt::format("type '{}', which the converter ignores", name);
   }

@@ -200,7 +200,10 @@ Status examine_for(const Examined& on, const Profile& profile, const Examination
   checks.clear();
   for (const Check& check : gguf_checks()) checks.push_back(&check);
   const size_t before = out.findings.size();
-  CKPT_TRY(run_checks(Examined(*made), profile, examination, checks, out));
+  const Examined file(*made);
+  CKPT_TRY(run_checks(file, profile, examination, checks, out));
+  std::string& not_checked = out.verdicts.back().not_checked;
+  if (not_checked.empty()) not_checked = gguf_not_checked(file, profile);
   for (size_t i = before; i < out.findings.size(); ++i) {
     out.findings[i].place.insert(0, "the GGUF made of it: ");
     out.findings[i].fix = advised(kTakeConfig);

@@ -39,11 +39,14 @@ RenameRule rule_for(const std::string& name, const Shapes& unknown, const Shapes
   };
   size_t most = 0;
   std::array<RenameRule, 2> rules;
+  const std::string turned = backwards(name);
+  const std::vector<uint64_t>& own_shape = unknown.at(name);
   for (const auto& [wanted, shape] : missing) {
-    const size_t end = common_words(backwards(name), backwards(wanted));
+    if (shape != own_shape) continue;
+    const size_t end = common_words(turned, backwards(wanted));
     const size_t start = common_words(name, wanted);
     const bool has_two_words = end > name.size() - name.rfind('.');
-    if (!has_two_words || start + end <= most || shape != unknown.at(name)) continue;
+    if (!has_two_words || start + end <= most) continue;
     most = start + end;
     // Of a name that another one ends in, a prefix is its first word.
     const size_t kept = end > name.size() ? name.size() - name.find('.') - 1 : end - 1;

@@ -50,13 +50,14 @@ const Family kAfmoe = {
     .architectures = "AfmoeForCausalLM",
     .model_types = "afmoe",
     .names = {kAfmoeNames, rows::kNormBehindName, rows::kRoutedExpertNames,
-              rows::kGateFirstExpertNames, rows::kCommonNames},
+              rows::kGateFirstExpertNames, rows::kExpertNames, rows::kCommonNames},
     .keys = kAfmoeKeys,
     .defaults = kAfmoeDefaults,
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionNorms, rows::kAttentionBias,
                    kAfmoeLayer, rows::kMlp, rows::kExpertProjections, rows::kSharedExperts},
     .has_rope_factors = true,
     .tokenizer = kLlamaTokenizer,
+    .window_period = 4,
     .own_spellings = "score_func",
 };
 

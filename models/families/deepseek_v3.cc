@@ -159,6 +159,7 @@ constexpr auto kDeepseekV32Defaults = rows::in_shapes({
     {"num_hidden_layers", "61"}, {"kv_lora_rank", "512"}, {"qk_nope_head_dim", "128"},
     {"v_head_dim", "128"}, {"first_k_dense_replace", "3"}, rows::kAllSparse,
     {"index_n_heads", "64"}, {"index_head_dim", "128"}, {"index_topk", "2048"},
+    {"rms_norm_eps", "1e-6", kInKeys},
 });
 constexpr ClassDefault kYoutuDefaults[] = {
     {"n_shared_experts", "0"}, {"rms_norm_eps", "1e-6", kInKeys},
@@ -175,6 +176,7 @@ constexpr auto kMistral4Defaults = rows::in_shapes({
     {"moe_intermediate_size", "2048"}, {"n_routed_experts", "128"}, {"n_shared_experts", "1"},
     {"num_hidden_layers", "36"}, {"kv_lora_rank", "256"}, {"qk_nope_head_dim", "64"},
     {"v_head_dim", "128"}, {"first_k_dense_replace", "0"}, rows::kAllSparse,
+    {"rms_norm_eps", "1e-6", kInKeys},
 });
 // clang-format on
 

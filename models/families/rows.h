@@ -64,11 +64,14 @@ constexpr std::array<ParameterRule, kCount> under(std::string_view when,
   return out;
 }
 
-// Defaults of a class that llama.cpp's converter does not fill in, so only shapes use them.
+// Defaults of a class that llama.cpp's converter does not fill in, so only shapes use them. Fields
+// that kInKeys marks are an exception: the converter knows their defaults, too.
 template <size_t kCount>
 constexpr std::array<ClassDefault, kCount> in_shapes(const ClassDefault (&fields)[kCount]) {
   std::array<ClassDefault, kCount> out = std::to_array(fields);
-  for (ClassDefault& field : out) field.read_by = ReadBy::kShapes;
+  for (ClassDefault& field : out) {
+    if (field.read_by != ReadBy::kKeys) field.read_by = ReadBy::kShapes;
+  }
   return out;
 }
 

@@ -85,10 +85,7 @@ std::string verdicts_of(const Checkpoint& checkpoint, std::vector<std::string> p
 // llama.cpp computes full attention for these, whatever window config.json sets.
 constexpr std::string_view kFullInLlamaCpp = " dots1 mistral3 phi3 phimoe pixtral starcoder2 ";
 // The saved test models have other windows than their class. llama.cpp only has those of the class.
-constexpr std::string_view kOtherWindows = " cohere2 gemma3 gemma3-vl llama4 ";
-// These are not compared: llama.cpp fixes AFMoE's pattern of windows in its graph, and keys do not
-// use Mistral 4's default of rms_norm_eps.
-constexpr std::string_view kNotCompared = " afmoe mistral4 ";
+constexpr std::string_view kOtherWindows = " afmoe cohere2 gemma3 gemma3-vl llama4 ";
 
 void expect_one_view(const TestModel& model, const JsonValue& config, const char* form) {
   const Checkpoint folder = with_config(model.folder, config);
@@ -101,7 +98,6 @@ void expect_one_view(const TestModel& model, const JsonValue& config, const char
 
 TEST(ResolvedModel, IsTheSameForAFolderAndItsGguf) {
   for (const TestModel& model : test_models()) {
-    if (has_word(kNotCompared, model.name)) continue;
     JsonValue config = model.config;
     JsonValue& text = text_level(config);
     if (has_word(kFullInLlamaCpp, model.name)) text["sliding_window"] = nullptr;
@@ -226,7 +222,6 @@ std::string answers_of(const Checkpoint& folder) {
 TEST(ResolvedModel, IsTheSameWithoutFieldsThatTheClassFillsIn) {
   size_t removed = 0;
   for (const TestModel& model : test_models()) {
-    if (has_word(kNotCompared, model.name)) continue;
     const std::string bytes = bytes_of(model, model.folder), answers = answers_of(model.folder);
     JsonValue without_keys = model.config, bare = model.config;
     for (const auto& [field, is_key] : default_fields(model)) {

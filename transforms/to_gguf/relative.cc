@@ -37,6 +37,7 @@ constexpr std::string_view kRopeFields =
     "high_freq_factor beta_fast beta_slow mscale mscale_all_dim attention_factor short_factor "
     "long_factor mrope_section mrope_interleaved partial_rotary_factor full_attention "
     "sliding_attention truncate";
+constexpr std::string_view kUsualActivation = "silu";
 constexpr std::string_view kOtherEndings[] = {"_token_id", "_token_index", "dropout", "_prob"};
 
 // All words in the family's tables, which include the names of the fields that they read.
@@ -91,13 +92,16 @@ struct Relative {
   size_t tensors = 0;
   std::vector<std::string> misfits = {};  // tensors: left over, of another shape, missing
   size_t unheld = 0;                      // missing parameters that are optional
+  bool is_partial = false;                // the family's table does not say which are optional
   std::string activation = {};            // config.json's, if the family has another
+  bool assumes_activation = false;        // config.json names none, and llama.cpp's is unusual
   bool has_other_parts = false;           // only one of the two has towers
   NamedFields fields = {};
   bool fits() const { return misfits.empty() && activation.empty(); }
   auto rank() const {
-    return std::tuple(misfits.size(), !activation.empty(), has_other_parts,
-                      fields.unread.size(), unheld, SIZE_MAX - fields.named);
+    return std::tuple(misfits.size() + (is_partial ? unheld : 0), !activation.empty(),
+                      has_other_parts, fields.unread.size(), assumes_activation, unheld,
+                      SIZE_MAX - fields.named);
   }
 };
 
@@ -118,6 +122,7 @@ Status compare_tensors(const std::vector<NamedTensor>& tensors, const Model& mod
     out.unheld -= found != shapes.end();
   }
   out.tensors = tensors.size();
+  out.is_partial = model.family->is_partial;
   for (const Parameter& parameter : missing) out.misfits.push_back(parameter.name);
   return {};
 }
@@ -129,6 +134,12 @@ Result<Relative> compare_with(const Family& family, Checkpoint& trial, Codecs co
   const bool has_towers = known(model.root, "vision_config") != nullptr;
   Relative out{class_like(family, {}, has_towers)};
   out.activation = other_activation(model.config, *model.family);
+  const auto is_named = [&](std::string_view field) {
+    return known(model.config, field) != nullptr;
+  };
+  out.assumes_activation =
+      model.family->activation.name != kUsualActivation &&
+      std::ranges::none_of(split_words(model.family->activation.fields), is_named);
   out.fields = fields_of(merged_config(model.root), model.rope, *model.family);
   out.has_other_parts = out.architecture.ends_with("ForConditionalGeneration") != has_towers;
   CKPT_ASSIGN(std::vector<NamedTensor> tensors, select_tensors(trial, true, model, codecs));

@@ -61,8 +61,20 @@ std::vector<std::string> pre_tokenizer_names() {
   return out;
 }
 
+constexpr std::string_view kRulesFront = "rules ";
+
+std::string_view names_with_rules_of(std::string_view name) {
+  for (std::string_view text = kPretokenizers; !text.empty();) {
+    const std::string_view line = take_line(text);
+    if (line.starts_with(kRulesFront) && has_word(line.substr(kRulesFront.size()), name)) {
+      return line.substr(kRulesFront.size());
+    }
+  }
+  return {};
+}
+
 std::vector<PreTokenizerRules> all_pre_tokenizers() {
-  constexpr std::string_view kFront = "rules ", kIndent = "  ";
+  constexpr std::string_view kFront = kRulesFront, kIndent = "  ";
   std::vector<PreTokenizerRules> out;
   for (std::string_view text = kPretokenizers; !text.empty();) {
     const std::string_view line = take_line(text);

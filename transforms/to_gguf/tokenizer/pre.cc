@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "core/base/find.h"
 #include "core/base/words.h"
 #include "transforms/to_gguf/tokenizer/special.h"
 
@@ -151,23 +152,13 @@ std::string refine(std::string_view name, const JsonValue& tokenizer, const Json
 }  // namespace
 
 std::string_view pre_tokenizer_steps(std::string_view name) {
-  // Names whose rules are those of another, told apart by a hash or by entries next to them.
-  constexpr std::pair<std::string_view, std::string_view> kOthers[] = {
-      {"smaug-bpe", "llama-bpe"},   {"command-r", "starcoder"},    {"smollm", "starcoder"},
-      {"refact", "starcoder"},      {"deepseek-r1-qwen", "qwen2"}, {"llama-v3", "llama-bpe"},
-      {"llama3", "llama-bpe"},      {"falcon3", "llama-bpe"},      {"pixtral", "tekken"},
-      {"lfm2", "llama-bpe"},        {"minimax-m2", "gpt-4o"},      {"llama4", "gpt-4o"},
-      {"glm4", "llama-bpe"},        {"dbrx", "llama-bpe"},         {"kormo", "gpt-4o"},
-      {"joyai-llm", "deepseek-v3"}, {"youtu", "deepseek-v3"},      {"olmo", "gpt-2"},
-      {"phi-2", "gpt-2"},           {"exaone4", "gpt-2"},          {"stablelm2", "qwen2"},
-  };
-  for (const auto& [other, same_as] : kOthers) {
-    if (other == name) name = same_as;
+  // Several names share their rules. A hash or neighboring entries of the tokenizer select one.
+  const std::string_view names = names_with_rules_of(name);
+  const auto* found = find_by(kSignatures, &Signature::name, name);
+  for (const Signature& each : kSignatures) {
+    if (found == nullptr && has_word(names, each.name)) found = &each;
   }
-  for (const Signature& signature : kSignatures) {
-    if (signature.name == name) return signature.steps;
-  }
-  return {};
+  return found == nullptr ? std::string_view() : found->steps;
 }
 
 // Source: src/llama-vocab.cpp, names with ignore_merges.

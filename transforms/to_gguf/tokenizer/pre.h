@@ -31,6 +31,10 @@ struct PreTokenizerRules {
 };
 std::vector<PreTokenizerRules> all_pre_tokenizers();
 
+// Names of the pre-tokenizers that cut texts by the same patterns as `name`, itself among them,
+// between spaces; empty: none is known.
+std::string_view names_with_rules_of(std::string_view name);
+
 // The steps that llama.cpp's `name` stands for, a line each: the pattern of a Split, or a word as
 // in pre.cc ("bytes" last). Empty for names that are not known.
 std::string_view pre_tokenizer_steps(std::string_view name);

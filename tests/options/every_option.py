@@ -50,7 +50,7 @@ VALUES = {
     "target-size": ["3MB", "1K"],
     "target-bits": ["4.6"],
     "sensitivity": ["TESTDATA/sensitivity/kld_results.csv"],
-    "like": ["llama"],
+    "like": ["llama", "qwen3_5"],
 }
 # Options that only have meaning with another option, which is in the line they are added to.
 BESIDE = {"mmproj-type": ["--mmproj", "beside.gguf"], "base": ["--for", "vllm-0.17"], "moments": ["--search", "best"],

@@ -36,8 +36,12 @@ Result<Checkpoint> to_mmproj(Checkpoint input, const OptionValues& options,
                        "to-mmproj: the checkpoint is GGUF already; it holds no towers");
   }
   CKPT_TRY(drop_quantizers(input, GlobList(std::vector<std::string>()), context));
-  if (const auto like = options.find("like")) CKPT_TRY(make_like(input, *like));
+  const auto like = options.find("like");
+  if (like) CKPT_TRY(make_like(input, *like));
   CKPT_ASSIGN(ProjectorModel model, read_projector_model(input));
+  if (like) {
+    context.note("--like {}: llama.cpp computes the towers as {}", *like, model.family->name);
+  }
   const int wanted = options.choice<int>("mmproj-type");
   Checkpoint out;
   out.format = "gguf";

@@ -103,8 +103,12 @@ Status read_maxima(const ExportOptions& options, const Context& context, Calibra
     return in(path, take_list(text, out));
   }
   CKPT_CHECK(context.open != nullptr);
-  CKPT_ASSIGN(Checkpoint from, context.open(path));
-  return in(path, take_checkpoint(std::move(from), options, context, out));
+  auto from = context.open(path);
+  if (!from) {  // whatever else the folder is good for, the maxima come from elsewhere
+    if (from.error().code == ErrorCode::kUnsupported) from.error().hint.clear();
+    return Failure(std::move(from.error()));
+  }
+  return in(path, take_checkpoint(std::move(*from), options, context, out));
 }
 
 }  // namespace

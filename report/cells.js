@@ -95,7 +95,7 @@ function typeChip(type) {
     "span",
     {class: "chip"},
     element("span", {class: `swatch ${typeClass(type)}`}),
-    element("span", {class: type.length > 24 ? "chip-text long" : "chip-text"}, type),
+    element("span", {class: shown(type).length > 24 ? "chip-text long" : "chip-text"}, type),
   );
 }
 

@@ -238,8 +238,6 @@ void look_scales(const Look& look) {
   }
 }
 
-// ---- other programs than llama.cpp -----------------------------------------------------------
-
 // The parts that the program cannot read, regardless of names and shapes.
 void look_unread_parts(const Look& look) {
   const Profile& profile = look.profile;

@@ -114,8 +114,6 @@ void look_kind(const Look& look, const GgufTokens& tokens, const TextIndex& ids)
   }
 }
 
-// ---- tokens of the chat template ----------------------------------------------------------
-
 // The texts that templates write as they are.
 std::vector<std::string_view> literals_of(const Metadata& metadata) {
   std::vector<std::string_view> out;

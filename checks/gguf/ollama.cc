@@ -19,8 +19,6 @@ bool is_embedded(const Tensor& tensor) {
       [&](std::string_view front) { return tensor.name.starts_with(front); });
 }
 
-// ---- folders ---------------------------------------------------------------------------------
-
 bool is_converted(const Tensor& tensor, const Examined& on) {
   switch (tensor.codec->scheme) {
     case Scheme::kPlain: break;
@@ -51,8 +49,6 @@ void look_converted_types(const Look& look) {
       is_fp8 ? "missing fp8 block size metadata for tensor" : "unknown data type",
       gguf_instead(look.on));
 }
-
-// ---- GGUF files ------------------------------------------------------------------------------
 
 // Not where a program of Ollama's takes the template's place, nor of a model that does not chat.
 void look_ollama_template(const Look& look) {

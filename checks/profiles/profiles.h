@@ -118,7 +118,7 @@ std::string release_with(const Profile& profile, bool (*has)(const Profile&, std
 bool has_listed(const Profile& profile, std::string_view list, std::string_view word,
                 bool if_absent);
 
-// All words of section `list`; none if there is no such section.
+// All words of section `list`; empty if the section does not exist.
 std::vector<std::string_view> listed_words(const Profile& profile, std::string_view list);
 
 // The rest after `start` of the name of the first section that has `word`; empty if none has it.

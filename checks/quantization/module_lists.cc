@@ -86,8 +86,6 @@ bool is_of_tower(std::string_view name) {
 
 bool has_module_lists(const Quantization& said) { return has_word(kListedMethods, said.method); }
 
-// ---- entries ------------------------------------------------------------------------------------
-
 EntryList::EntryList(const std::vector<std::string>& entries, bool is_wrapper) : names_([&] {
   std::vector<std::string> names;
   for (const std::string& entry : entries) {
@@ -168,8 +166,6 @@ NamesInEntries::NamesInEntries(const std::vector<std::string>& names,
     for (const uint32_t part : index.parts_of(entry)) found_.emplace(asked[part]);
   }
 }
-
-// ---- methods ------------------------------------------------------------------------------------
 
 ModuleLists::ModuleLists(const Examined& on, const Profile& profile, const Quantization& said,
                          bool are_known, const Rename& rename)

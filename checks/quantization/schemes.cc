@@ -98,8 +98,6 @@ void look_scheme(const Look& look, const Quantization& said) {
   if (said.method == "compressed-tensors") look_groups_of_floats(look, said);
 }
 
-// ---- schemes of programs ------------------------------------------------------------------------
-
 using Facts = std::map<std::string, std::string, std::less<>>;
 
 std::string word_of(const JsonValue* value) {

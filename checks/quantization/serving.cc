@@ -232,8 +232,6 @@ class Statement {
   std::map<std::string, std::string> layers_;  // by name and a dot
 };
 
-// ---- other methods' lists -----------------------------------------------------------------------
-
 // The layer's place in the model: "model.layers.7.mlp.up_proj" -> "model.layers.#.mlp.up_proj".
 std::string role_of(std::string_view name) {
   std::string out;

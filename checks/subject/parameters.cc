@@ -1,3 +1,5 @@
+// Names are compared in the spelling of the family's table: Names removes the prefixes that
+// wrappers put before them, and Comparison matches what remains, stacked and fused forms included.
 #include <algorithm>
 #include <set>
 

@@ -278,7 +278,7 @@ struct Look {
     out.push_back(
         {std::move(place), std::move(found), severity, std::move(symptom), std::move(fix)});
   }
-  // Nothing, if there is no mismatch.
+  // Reports nothing without a mismatch.
   void report(const Mismatch& found, std::string_view what) const {
     if (found.count != 0) report(found.first, found.text_at_first(what));
   }
@@ -289,7 +289,7 @@ inline Fix advised(std::string advice, bool rewrites_weights = false) {
   return {{}, {}, std::move(advice), rewrites_weights, 0};
 }
 
-// As a check says it: there is no object, but this.
+// The text of a finding about JSON that is not an object.
 inline std::string no_object(const JsonValue& found) {
   return fmt::format("a JSON {}; expected an object", found.type_name());
 }

@@ -24,8 +24,7 @@ struct TemplateFault {
 // memory in proportion to the text.
 std::optional<TemplateFault> find_template_fault(std::string_view text);
 
-// ---- private to this folder: the tokens that the parser reads
-
+// The tokens that the parser reads; only files of this folder use them.
 enum class TokenKind : uint8_t {
   kData,      // text between tags
   kPrint,     // {{

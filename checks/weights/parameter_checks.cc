@@ -86,8 +86,6 @@ class Gathered {
   std::array<Group, 4> groups_;  // by severity
 };
 
-// ---- missing ------------------------------------------------------------------------------------
-
 // Whether a type has the quirk START with a part of `name`.
 bool names_part(std::string_view type, std::string_view start, std::string_view name) {
   return names_any(name, words_after(quirks_of(type), start));
@@ -150,8 +148,6 @@ void look_missing(const Look& look) {
                 "Following weights were not initialized from checkpoint; missing tensor"},
                rename && !rename->step.empty() ? rename : std::nullopt);
 }
-
-// ---- of another shape ---------------------------------------------------------------------------
 
 // Larger along the dimension that servers cut, equal along all others.
 bool is_cut_silently(const Deviation& wrong) {
@@ -259,8 +255,6 @@ void look_shapes(const Look& look) {
                 "assert param_data.shape == loaded_weight.shape; size mismatch; wrong shape"},
                resized_vocabulary(look));
 }
-
-// ---- that the model does not have ---------------------------------------------------------------
 
 bool names_fused_part(std::string_view name) {
   return names_any(name, {"q_proj", "k_proj", "v_proj", "gate_proj", "up_proj"});

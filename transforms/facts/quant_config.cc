@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::string_view kModelConfigName = "config.json";
 
-// ---- writing -----------------------------------------------------------------------------------
-
 JsonText producer_of(const QuantConfig& config) {
   return JsonText::object({{"name", JsonText::text(config.producer)},
                            {"version", JsonText::text(config.producer_version)}});
@@ -92,8 +90,6 @@ JsonText mixed_groups(const QuantConfig& config) {
   }
   return JsonText::object(std::move(out));
 }
-
-// ---- reading -----------------------------------------------------------------------------------
 
 Failure wrong_kind(std::string_view key, std::string_view expected) {
   return corrupt("'{}' is of another kind; expected {}", key, expected);

@@ -32,8 +32,6 @@ std::optional<uint64_t> interval_of(const JsonText& layer_types);
 // a class that is not known here, or makes no logits.
 std::optional<bool> ties_head_by_class(const JsonText& config);
 
-// ---- parts of it -------------------------------------------------------------------------------
-
 // The fields of a configuration saved by transformers 5 as 4.57 and SGLang read them:
 // num_experts with num_local_experts, hidden_act with hidden_activation, rope_parameters by
 // type of layer as the older fields, which 5 reads too, and kUnsavedFields; of classes that need it

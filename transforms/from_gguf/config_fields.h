@@ -15,20 +15,17 @@ JsonValue number_of_layers(const MetaValue& value);
 // The ids of special tokens among a file's keys (generation_config.cc).
 void add_token_ids(const Metadata& metadata, JsonValue& out);
 
-// layer_fields.cc: Fields of config.json that speak of each layer, from the lists of a GGUF's keys.
+// Sets in `config`, which has what earlier rows set, the fields that follow from a key with a
+// number for each layer:
 //
 //   head_count_kv  0 0 8 0   ──▶  layer_types  mamba mamba attention mamba, num_key_value_heads 8
-
-// Takes the value of a row whose key has a number for each layer into `config`, which has what
-// earlier rows say. `layers`: without those for multi-token prediction. False: a row of another
-// kind.
+//
+// `layers`: without those for multi-token prediction. Returns false for keys of another kind.
 bool take_layer_list(const KeyRule& rule, const MetaValue& value, const Family& family,
                      uint64_t layers, JsonValue& config);
 
-// rope.cc: Rotary positions from a file's keys, and from the tensors that hold their divisors
-// (to_gguf/rope.cc, backwards). `rope` becomes rope_parameters.
-
-// Type and numbers of scaling.
+// Type and numbers of the scaling of rotary positions. `rope` becomes rope_parameters, here and
+// below (rope.cc).
 void take_rope_scaling(const Checkpoint& file, const Family& family, JsonValue& rope);
 // mrope_section of a list of four.
 void take_rope_sections(const MetaValue& value, JsonValue& rope);
@@ -44,9 +41,8 @@ Status add_rope_rule(const Checkpoint& file, const Family& family, JsonValue& ro
 // Puts `rope` into `config`, under the names of transformers 4 and 5.
 void finish_rope(const Family& family, JsonValue& rope, JsonValue& config);
 
-// tensor_fields.cc: Fields of config.json that follow from which tensors a GGUF has.
-
-// Sets them in `config`, which has what the keys say; `layers`: num_hidden_layers.
+// Sets the fields that follow from which tensors the file has in `config`, which has what the keys
+// say; `layers`: num_hidden_layers.
 void add_tensor_fields(const Checkpoint& file, const Family& family, uint64_t layers,
                        JsonValue& config);
 

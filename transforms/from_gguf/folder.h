@@ -92,8 +92,6 @@ std::optional<ReturnedClass> returned_class(std::string_view architecture);
 // wrapper whose text part has no class.
 Result<std::string> name_text_class(ReturnedFolder& found);
 
-// config.json and generation_config.json from the keys of a GGUF.
-
 // config.json of a model of `family`. `dtype` is what its weights will be: "bfloat16".
 // Fails: kCorrupt for keys of another type than the family's; kUnsupported for factors of rotary
 // frequencies that follow no known rule.
@@ -156,9 +154,8 @@ Result<Tensor> returned_tensor(const Tensor& like, const std::vector<MovedRows>&
 Result<Tensor> returned_tensor(const Tensor& like, const std::vector<MovedGrid>& grids,
                                const TensorPairs& pairs, const TargetTypes& types);
 
-// NVFP4 weights of a GGUF in the folder that it was made from; all other tensors are the folder's.
-
-// A ModelOpt folder. `base`: the folder, unquantized. Fails: kUsage: a folder of another model;
+// A ModelOpt folder with the NVFP4 weights of `file`; all other tensors are those of `base`, the
+// unquantized folder that the file was made from. Fails: kUsage: a folder of another model;
 // kUnsupported: rows with several scales.
 Result<Checkpoint> nvfp4_into_base(const Checkpoint& file, Checkpoint base, const Context& context);
 
@@ -167,18 +164,16 @@ Result<Checkpoint> nvfp4_into_base(const Checkpoint& file, Checkpoint base, cons
 Result<Checkpoint> nvfp4_into_skeleton(const Checkpoint& file, Checkpoint skeleton,
                                        const std::vector<Tensor>& others, const Context& context);
 
-// MXFP4 experts as folders store them (mxfp4_parts.cc).
-
-// Both tensors of `tensor`, which is Stored as MXFP4: in ggml's blocks, or in such parts already.
+// Both tensors in which folders store MXFP4 experts. `tensor` is Stored as MXFP4: in ggml's blocks,
+// or already in these parts.
 std::vector<Tensor> split_mxfp4(const Tensor& tensor, Codecs codecs);
 // Whether all stacks of experts in the file are MXFP4, so that they can stay so.
 bool has_mxfp4_experts(const Checkpoint& file);
 // config.json's statement about them.
 void add_mxfp4_statement(JsonValue& config);
 
-// Keys tokenizer.* and general.sampling.* of a GGUF, next to those that a conversion of the folder
-// writes: none is lost in silence (returned_keys.cc).
-
+// The keys tokenizer.* and general.sampling.* of a GGUF against those that a conversion of the
+// folder writes, so that every loss is reported.
 struct ReturnedKeys {
   Metadata made;  // by a conversion of the folder
   std::vector<std::string>

@@ -1,3 +1,4 @@
+// generation_config.json from the keys of a GGUF: tokens that end a text, and sampling numbers.
 #include <algorithm>
 
 #include "transforms/from_gguf/config_fields.h"

@@ -1,4 +1,4 @@
-
+// Finds how to-gguf reordered the values of a tensor in regular steps, and reverses that order.
 #include <algorithm>
 #include <functional>
 

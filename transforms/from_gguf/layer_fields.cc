@@ -1,3 +1,4 @@
+// Fields of config.json that describe each layer, from the lists of a GGUF's keys.
 #include <algorithm>
 #include <cmath>
 

@@ -1,3 +1,5 @@
+// Writes the NVFP4 weights of a GGUF as ModelOpt stores them. Their names and the order of their
+// rows come from to-gguf, run over the headers of the folder.
 #include <algorithm>
 #include <cmath>
 #include <set>

@@ -1,3 +1,5 @@
+// Compares the tokenizer keys of a GGUF with those that a conversion of the new folder would write,
+// and reports keys that the folder cannot hold.
 #include "core/model/json_documents.h"
 #include "transforms/from_gguf/config_fields.h"
 #include "transforms/from_gguf/folder.h"

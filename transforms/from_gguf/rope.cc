@@ -1,3 +1,5 @@
+// Reconstructs rope_parameters from a GGUF, which has the divisors of the frequencies as tensors
+// and the rule behind them only in part.
 #include <algorithm>
 #include <cmath>
 

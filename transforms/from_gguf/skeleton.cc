@@ -1,3 +1,6 @@
+// Builds a folder's headers without its bytes and runs to-gguf over them: the result shows what
+// to-gguf does with each tensor, and proves that the reconstructed config.json gives the file's
+// keys.
 #include <algorithm>
 #include <array>
 #include <set>

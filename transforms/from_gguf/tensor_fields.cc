@@ -1,3 +1,5 @@
+// Fields of config.json that only the presence or the shape of tensors determines, such as biases
+// and a tied head.
 #include <set>
 
 #include "transforms/from_gguf/config_fields.h"

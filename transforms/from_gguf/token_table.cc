@@ -34,8 +34,6 @@ Status check_texts(const TokenTable& table) {
   return {};
 }
 
-// ---- protobuf, as far as a SentencePiece model needs it --------------------------------------
-
 void put_varint(std::string& out, uint64_t value) {
   for (; value >= 0x80; value >>= 7) out += static_cast<char>((value & 0x7F) | 0x80);
   out += static_cast<char>(value);

@@ -1,3 +1,5 @@
+// tokenizer.json and tokenizer_config.json from the keys of a GGUF, for byte-level BPE and for
+// vocabularies of SentencePiece.
 #include <algorithm>
 
 #include "core/base/lines.h"

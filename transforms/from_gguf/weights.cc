@@ -1,3 +1,5 @@
+// Undoes the changes of values and of order that to-gguf made to a tensor: bytes move where the
+// type allows it, and are decoded where not.
 #include <algorithm>
 #include <utility>
 

@@ -1,3 +1,5 @@
+// The keys of a quantized file in llama-quantize's order, with texts and booleans changed as it
+// changes them, so that both programs write the same bytes.
 #include <algorithm>
 #include <cstdint>
 #include <limits>

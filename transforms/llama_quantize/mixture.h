@@ -179,9 +179,8 @@ class MixtureChooser {
 // `target`, or its replacement where rows of `row_values` are not a whole number of its blocks.
 Result<Dtype> fitting_type(Dtype target, uint64_t row_values);
 
-// The rules of the mixtures that look at where in the model a tensor stands; pure functions.
-// Source: llama.cpp src/llama-quant.cpp (llama_tensor_get_type_impl).
-
+// The input of the rules below, which depend on the place of a tensor in the model (llama.cpp
+// src/llama-quant.cpp, llama_tensor_get_type_impl).
 struct RuleContext {
   const Mixture& mixture;
   const ModelFacts& facts;

@@ -1,3 +1,4 @@
+// The choices of llama.cpp's src/llama-quant.cpp, with one function for each kind of tensor.
 #include <algorithm>
 #include <initializer_list>
 

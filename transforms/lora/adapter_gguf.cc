@@ -120,8 +120,6 @@ Status take_tensors(Checkpoint file, Adapter& out, const Context& context) {
   return group_by_module(out, key_in_gguf);
 }
 
-// ---- folders -----------------------------------------------------------------------------------
-
 constexpr const char* kOtherPlace =
     "ckpt convert BASE BASE.gguf, into which the adapter can be merged, or the adapter's own "
     "folder";

@@ -1,3 +1,5 @@
+// Merges adapters into weights of safetensors that are codes with scales. NVFP4 weights that
+// servers fuse are encoded together when one of them changes, because they share a tensor scale.
 #include <algorithm>
 #include <map>
 

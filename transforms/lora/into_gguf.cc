@@ -1,3 +1,5 @@
+// Merges adapters into a GGUF by way of the folder that it came from. A tensor changes when its
+// sources include those of a merged weight; all others keep their bytes.
 #include <algorithm>
 
 #include "core/base/nearest.h"

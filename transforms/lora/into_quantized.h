@@ -28,13 +28,12 @@
 
 namespace ckpt {
 
-// Quantized weights as floats that adapters can be added to, and those that changed in the codecs
-// that they had (own_codecs.cc).
-
 using Sources = std::set<const ByteSource*>;
 // Those that the bytes of a tensor, or what it is made of, are read from; not their inputs.
 Sources direct_sources(const Tensor& tensor);
 
+// Gives quantized weights as floats that adapters can be added to, and encodes those that changed
+// in the codecs that they had.
 class OwnCodecs {
  public:
   struct Encoding {

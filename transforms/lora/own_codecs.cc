@@ -1,3 +1,4 @@
+// Decodes quantized weights for a merge and encodes the changed ones in the codec that they had.
 #include <fmt/ranges.h>
 
 #include "core/base/counted.h"

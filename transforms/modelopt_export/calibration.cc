@@ -132,8 +132,6 @@ Status complete_blocks(Calibration& calibration) {
   return {};
 }
 
-// ---- modelopt_state.pth ------------------------------------------------------------------------
-
 std::string_view expected_format(const ExportOptions& options) {
   return options.type == ExportType::kFp8 ? "FP8" : "NVFP4";
 }

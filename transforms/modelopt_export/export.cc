@@ -25,8 +25,6 @@
 namespace ckpt {
 namespace {
 
-// ---- what is refused at once -------------------------------------------------------------------
-
 Status check_unquantized(const Checkpoint& checkpoint) {
   const std::string hint = "--step dequantize before it";
   CKPT_ASSIGN(std::optional<JsonText> config, read_config(checkpoint));
@@ -45,8 +43,6 @@ Status check_unquantized(const Checkpoint& checkpoint) {
   }
   return {};
 }
-
-// ---- what is left over -------------------------------------------------------------------------
 
 // Files that say NVFP4 and hold none of it serve nobody.
 Status check_selection(const Selection& selection, const ExportOptions& options) {
@@ -130,8 +126,6 @@ Status note_chosen_by_name(const Checkpoint& checkpoint, const ExportJob& job) {
                    stay.empty() ? "none" : fmt::format("{}", fmt::join(stay, ", ")));
   return {};
 }
-
-// ---- documents ---------------------------------------------------------------------------------
 
 // transformers writes the type of the weights into the parts' configurations too.
 void complete_dtypes(JsonText& config) {

@@ -1,3 +1,5 @@
+// The lists of layers in an export's documents, in ModelOpt's order, and the checks of a recipe
+// against the given options.
 #include <algorithm>
 #include <map>
 #include <set>

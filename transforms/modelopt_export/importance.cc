@@ -19,8 +19,6 @@ std::string without(std::string_view name, std::string_view ending) {
   return std::string(name.ends_with(ending) ? name.substr(0, name.size() - ending.size()) : name);
 }
 
-// ---- importance matrices -----------------------------------------------------------------------
-
 // Weights in the order of the checkpoint's columns.
 void undo_permutation(const Tensor& tensor, std::vector<float>& weights) {
   const uint64_t columns = tensor.row_values();
@@ -66,8 +64,6 @@ Status read_weights(const Checkpoint& checkpoint, const Context& context, Import
   for (const Tensor& tensor : tensors) CKPT_TRY(add_entry(tensor, *context.imatrix, out));
   return {};
 }
-
-// ---- second moments ----------------------------------------------------------------------------
 
 Status take_moments(Checkpoint from, Importance& out) {
   for (Tensor& tensor : from.tensors) {

@@ -1,3 +1,4 @@
+// Counts the exponents of MXFP4 blocks, and computes from them the block scales of NVFP4.
 #include <algorithm>
 #include <bit>
 #include <cmath>

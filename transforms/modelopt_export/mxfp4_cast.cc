@@ -1,3 +1,5 @@
+// Turns MXFP4 weights into NVFP4 or FP8 with power-of-two scales: blocks whose exponents fit the
+// target keep their values exactly, and the number of the others is reported.
 #include <algorithm>
 #include <cmath>
 

@@ -27,7 +27,6 @@ Status make_export_tensors(Checkpoint& checkpoint, const ExportJob& job);
 void assign_export_files(std::vector<Tensor>& tensors);
 
 // The layers as the documents of an export list them.
-
 using QuantLayers = std::vector<std::pair<std::string, QuantAlgo>>;
 
 // One algorithm with what stays, or a list of layers where there are several. Experts count under

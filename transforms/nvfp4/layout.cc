@@ -1,5 +1,5 @@
-
-
+// The nvfp4-layout step: moves NVFP4 checkpoints between ModelOpt's and compressed-tensors' names,
+// scales and configuration. Codes and block scales keep their bits.
 #include <algorithm>
 #include <cmath>
 #include <set>

@@ -129,8 +129,6 @@ class Builder {
   std::vector<std::vector<Tensor>> built_;  // by layer
 };
 
-// ---- documents ---------------------------------------------------------------------------------
-
 // Unquantized modules, as ModelOpt lists them; further entries of the source stay, unless one
 // names a layer that is quantized now.
 std::vector<std::string> excluded_modules(const MixedJob& job,

@@ -1,3 +1,4 @@
+// Which modules read the output of each norm, in models of the Llama and Qwen kind.
 #include <algorithm>
 #include <span>
 

@@ -171,8 +171,6 @@ Result<PackedWeight> join_four_bits(const PackedJob& job, const Tensor& weight) 
   return out;
 }
 
-// ---- 8 bits ------------------------------------------------------------------------------------
-
 bool is_eight_bits(const PackedJob& job, const Tensor& tensor) {
   return is_plain_grid(tensor, Dtype::kI8, 2) && tensor.name.ends_with(kWeight) &&
          job.find(module_of(tensor.name) + ".SCB") != nullptr;

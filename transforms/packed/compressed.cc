@@ -156,8 +156,6 @@ Status add_other_parts(const PackedJob& job, const std::string& weight, CodedMat
   return {};
 }
 
-// ---- pack-quantized ----------------------------------------------------------------------------
-
 bool is_packed_words(const PackedJob&, const Tensor& tensor) {
   return tensor.name.ends_with(".weight_packed") && is_plain_grid(tensor, Dtype::kI32, 2);
 }
@@ -310,8 +308,6 @@ Result<PackedWeight> join_words(const PackedJob& job, const Tensor& packed) {
   out.weight = joined_words(job, packed, weight, std::move(matrix));
   return out;
 }
-
-// ---- codes of 8 bits ---------------------------------------------------------------------------
 
 bool is_scaled_codes(const PackedJob& job, const Tensor& tensor) {
   const bool is_codes = is_plain_grid(tensor, Dtype::kI8, 2) || is_fp8_grid(tensor);

@@ -82,8 +82,6 @@ Result<PackedWeight> join_fp8(const PackedJob& job, const Tensor& codes) {
   return out;
 }
 
-// ---- BitNet ------------------------------------------------------------------------------------
-
 bool is_bitnet_codes(const PackedJob& job, const Tensor& tensor) {
   return is_plain_grid(tensor, Dtype::kU8, 2) && tensor.name.ends_with(kWeight) &&
          job.find(tensor.name + "_scale") != nullptr;

@@ -195,8 +195,6 @@ PackedWeight gptq_weight(const PackedJob& job, const GptqParts& parts, CodedMatr
   return out;
 }
 
-// ---- GPTQ --------------------------------------------------------------------------------------
-
 // The number added to stored zero points.
 Result<int32_t> added_zero(const PackedJob& job) {
   auto format = job.statement.said.find_text("checkpoint_format");
@@ -254,8 +252,6 @@ Result<PackedWeight> join_gptq(const PackedJob& job, const Tensor& qweight) {
   return gptq_weight(job, parts, std::move(matrix),
                      fmt::format("GPTQ {} bits (group {})", bits, group));
 }
-
-// ---- AutoAWQ -----------------------------------------------------------------------------------
 
 Result<PackedWeight> join_awq(const PackedJob& job, const Tensor& qweight) {
   auto version = job.statement.said.find_text("version");

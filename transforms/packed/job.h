@@ -54,8 +54,6 @@ extern const PackedKind kGptqKind, kAwqKind, kPackedWordsKind, kScaledCodesKind,
 // Fails: kCorrupt: FP8 that a codec reads has scales for other tiles than weight_block_size.
 Status check_said_block(const PackedJob& job, const Tensor& tensor);
 
-// ---- what the readers are written with ---------------------------------------------------------
-
 // `tensor` is stored as one run of numbers of this type and of as many axes.
 bool is_plain_grid(const Tensor& tensor, Dtype dtype, size_t axes);
 bool is_float_grid(const Tensor& tensor, size_t axes);  // F32, F16 or BF16

@@ -29,8 +29,6 @@ Tensor mxfp4_tensor(const PackedJob& job, const Tensor& codes, const Tensor& sca
   return out;
 }
 
-// ---- stacks of experts -------------------------------------------------------------------------
-
 bool is_expert_blocks(const PackedJob&, const Tensor& tensor) {
   return tensor.name.ends_with(kBlockEnd) && is_plain_grid(tensor, Dtype::kU8, 4);
 }
@@ -61,8 +59,6 @@ Result<PackedWeight> join_expert_blocks(const PackedJob& job, const Tensor& bloc
   weight.origin = Stored{{{Slice{source, 0, source->size_bytes()}}}};
   return out;
 }
-
-// ---- DeepSeek-V4 -------------------------------------------------------------------------------
 
 std::string pair_scale_name(const Tensor& codes) { return module_of(codes.name) + ".scale"; }
 

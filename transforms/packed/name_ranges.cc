@@ -1,3 +1,5 @@
+// Summarizes names by grouping those that differ in numbers alone and splitting each group into
+// full grids.
 #include <fmt/format.h>
 
 #include <algorithm>

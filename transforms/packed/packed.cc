@@ -176,8 +176,6 @@ PackedForms packed_forms(const Checkpoint& checkpoint) {
   return out;
 }
 
-// ---- job.h -------------------------------------------------------------------------------------
-
 PackedJob::PackedJob(const Checkpoint& checkpoint, const QuantStatement& said, Codecs list,
                      bool reads)
     : statement(said), codecs(list), reads_values(reads), checkpoint_(checkpoint) {

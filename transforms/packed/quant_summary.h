@@ -1,4 +1,5 @@
-
+// The quantization of a checkpoint for people: what its tensors are, what its documents declare,
+// and where both differ.
 #pragma once
 
 #include <string>
@@ -35,7 +36,7 @@ Result<QuantSummary> summarize_quantization(const Checkpoint& checkpoint);
 // Absent tensors are not mentioned. Numbers that are not a full grid (experts that only some
 // layers have) are split until each piece is one. Behind the eighth number of a name, numbers are
 // words like any other.
-
+//
 // Names in the order in which the first of each piece comes. Braces hold numbers ("0..3,7") or the
 // last words of names that are alike but for them.
 std::vector<std::string> summarize_names(const std::vector<std::string>& names);

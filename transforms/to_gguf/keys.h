@@ -22,8 +22,6 @@ TokenizerOptions tokenizer_options_of(const Model& model, std::optional<uint64_t
 // The value of a key that follows from several fields: the sources from kSlidingPattern on.
 Result<std::optional<MetaValue>> attention_key(const KeyRule& rule, const Model& model);
 
-// ---- rotary embeddings: what a GGUF says of them in keys and tensors --------------------------
-
 // Divisors of the rotary frequencies, as the tensors that hold them; none for most models.
 struct RopeFactors {
   std::string name;

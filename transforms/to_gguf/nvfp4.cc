@@ -1,3 +1,5 @@
+// NVFP4 weights of a folder as tensors of a GGUF: blocks in GGUF's order, and the scale of each
+// tensor as a separate tensor unless it is 1.
 #include <algorithm>
 #include <cmath>
 #include <map>

@@ -27,7 +27,6 @@ bool has_shape(const NamedTensor& named, const std::vector<uint64_t>& shape);
 
 // llama.cpp does not load most files that lack a tensor, and computes another model with the rest:
 // without a head it takes the embeddings.
-
 // Fails: kCorrupt, naming the first tensor that is missing and their number. These may be missing:
 // rows that are optional, the head of a model that ties it, biases that only a field asks for,
 // layers for multi-token prediction, and all of a family whose table is partial.

@@ -128,8 +128,6 @@ Status check_donor(const Checkpoint& checkpoint, const Checkpoint& donor,
   return {};
 }
 
-// ---- vocabularies next to tokenizer.json ----
-
 // Tokens by id in another file of the vocabulary, "" where a program may spell them otherwise;
 // empty for kinds that are not compared, and files that cannot be read.
 std::vector<std::string> tokens_in(const Document& document) {
@@ -174,8 +172,6 @@ Status drop_contradictions(Checkpoint& checkpoint, const Context& context) {
   });
   return {};
 }
-
-// ---- chat templates ----
 
 // The template that is in effect: that of a file, before the one inside tokenizer_config.json; null
 // when there is none.

@@ -27,8 +27,6 @@ Result<Checkpoint> read_tokenizer_donor(const std::string& folder, const Context
 Result<Metadata> tokenizer_keys_for(const Checkpoint& gguf, const Checkpoint& donor,
                                     std::optional<std::string> pre, const Context& context);
 
-// ---- classes of tokenizers that transformers 4.57 and 5 have, and the one to name for both ---
-
 // Whether transformers 4.57 has a class of that name, or one with "Fast" behind it.
 bool is_class_of_4_57(std::string_view name);
 

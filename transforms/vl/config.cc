@@ -45,8 +45,6 @@ const JsonText* nested_text(const JsonText& config) {
   return nullptr;
 }
 
-// ---- which family ------------------------------------------------------------------------------
-
 Result<std::string> model_type_of(const JsonText& config) {
   const auto model_type = config.find_text("model_type");
   if (!model_type) {
@@ -121,8 +119,6 @@ Status check_class(const JsonText& config, const VlModel& model) {
   return unsupported("config.json: architectures says '{}'; expected {} or {}", name,
                      model.text->architecture, model.family->architecture);
 }
-
-// ---- sizes and ids -----------------------------------------------------------------------------
 
 Status check_base_width(const JsonText& text, const JsonText& base_text) {
   const auto ours = text.find_whole("hidden_size"), theirs = base_text.find_whole("hidden_size");
@@ -213,8 +209,6 @@ Status set_tokens(JsonText& top, const JsonText& text, const VlModel& model, con
   }
   return {};
 }
-
-// ---- both levels -------------------------------------------------------------------------------
 
 // Fields of either level must be equal on both; where they differ, the tensors decide.
 void set_tied(JsonText& top, JsonText& text, bool has_head) {

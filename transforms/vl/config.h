@@ -54,8 +54,6 @@ Result<JsonText> nest_vl_config(const JsonText& config, const VlModel& model, co
 // The text model's config.json.
 JsonText unnest_vl_config(const JsonText& config, const VlModel& model, bool has_head);
 
-// ---- parts of it -------------------------------------------------------------------------------
-
 // rope_parameters, layer_types, full_attention_interval and model_type of a text config, as the
 // wrapper's classes need them. Fails: kCorrupt.
 Status complete_vl_text(JsonText& text, const VlModel& model, const JsonText* base_text,

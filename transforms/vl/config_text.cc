@@ -30,8 +30,6 @@ std::optional<double> number_of(const JsonText* value) {
   return number_from<double>(value->token());
 }
 
-// ---- rope --------------------------------------------------------------------------------------
-
 const JsonText* full_object(const JsonText& text, std::string_view key) {
   const JsonText* const found = text.find_object(key);
   return found == nullptr || found->members().empty() ? nullptr : found;
@@ -149,8 +147,6 @@ void complete_rope(JsonText& text, const VlModel& model, const JsonText* base_te
     context.note("config.json: no rope_theta; loaders will take their class's default");
   }
 }
-
-// ---- kinds of layers ---------------------------------------------------------------------------
 
 JsonText layer_types_for(uint64_t layers, uint64_t interval) {
   std::vector<std::string> out;

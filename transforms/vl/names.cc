@@ -69,8 +69,6 @@ std::string renamed(std::string_view name, const VlFamily& family, VlSide side, 
   return std::string(name);
 }
 
-// ---- lists -------------------------------------------------------------------------------------
-
 // An entry for everything below a stem.
 std::string cover_of(std::string_view stem, ModuleSpelling spelling) {
   const std::string_view last = stem.substr(stem.rfind('.') + 1);
@@ -88,8 +86,6 @@ bool is_vision_entry(const std::string& entry, const VlFamily& family) {
            entry == cover_of(stem, ModuleSpelling::kRules);
   });
 }
-
-// ---- covering ----------------------------------------------------------------------------------
 
 bool covers(const std::string& entry, std::string_view stem) {
   if (entry == stem) return true;

@@ -227,8 +227,6 @@ class RecipeLoader {
   uint64_t left_ = kMaxImportedValues;
 };
 
-// ---- keys and values ----------------------------------------------------------------------------
-
 constexpr std::string_view kMeasuring = "ModelOpt itself, which runs the model over data";
 constexpr std::string_view kTruthWords = "true True TRUE false False FALSE";
 

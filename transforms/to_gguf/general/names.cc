@@ -1,3 +1,4 @@
+// Splits the name of a model into base name, size, version and finetune, as gguf-py does.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// Lookups in data/pretokenizers.txt, and the hash of the tokens of one fixed text by which
+// llama.cpp's converter identifies a pre-tokenizer.
 #include "core/base/lines.h"
 #include "core/base/sha256.h"
 #include "core/base/words.h"

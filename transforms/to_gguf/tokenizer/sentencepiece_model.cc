@@ -1,3 +1,4 @@
+// Reads tokenizer.model, a protocol buffer of SentencePiece, without trusting its lengths.
 #include <algorithm>
 #include <bit>
 #include <cstdint>

@@ -74,8 +74,6 @@ std::string merge_text(const TokenLists::Merge& merge);
 // Fails: kCorrupt for one that is neither a text nor a pair.
 Status check_merges(const TokenLists& lists);
 
-// ---- a tokenizer.json that is BPE with byte fallback (byte_fallback.cc) ------------------
-
 // Whether tokenizer.json is BPE with byte fallback, as SentencePiece's models become there.
 bool has_byte_fallback(const JsonValue& tokenizer);
 // Its tokens, types and scores. Fails: kCorrupt, also where model.vocab leaves ids out.

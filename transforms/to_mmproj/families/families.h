@@ -20,8 +20,6 @@
 
 namespace ckpt {
 
-// ---- the configuration of a model's towers (model.cc) -------------------------------------------
-
 struct ProjectorFamily;
 
 // Names of the number of a tower's layers in configurations.
@@ -66,8 +64,6 @@ struct ProjectorModel {
 // Fails: kUsage without config.json; kUnsupported for an architecture whose projectors are not
 // made, naming those that are, and for a model without towers; kCorrupt.
 Result<ProjectorModel> read_projector_model(const Checkpoint& checkpoint);
-
-// ---- families ----------------------------------------------------------------------------------
 
 // The change of the values of a tower's tensor, in addition to its new name.
 enum class TowerChange : uint8_t {

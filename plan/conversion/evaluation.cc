@@ -16,8 +16,6 @@ constexpr uint64_t kMaxEvaluationBytes = uint64_t{16} << 20;
 constexpr size_t kMaxEvaluationRows = 10'000, kMaxEvaluationColumns = 64;
 constexpr size_t kMaxEvaluationText = 200;
 
-// ---- JSON ---------------------------------------------------------------------------------------
-
 Status check_evaluation_value(const std::string& key, const JsonValue& value) {
   const bool is_short_text =
       value.is_string() && value.get_ref<const std::string&>().size() <= kMaxEvaluationText;
@@ -54,8 +52,6 @@ Result<Json> rows_of_json(const JsonValue& json) {
   if (rows->size() <= kMaxEvaluationRows) return out;
   return unsupported("{} rows; expected at most {}", rows->size(), kMaxEvaluationRows);
 }
-
-// ---- CSV ----------------------------------------------------------------------------------------
 
 using CsvCells = std::vector<std::string>;
 

@@ -1,3 +1,5 @@
+// Executes a planned conversion. The engine does not know IN and the hub: errors of the data get IN
+// in front, and finished files get the URLs that they were made from.
 #include "core/engine/execute.h"
 #include "core/io/remembered.h"
 #include "plan/conversion/pipeline.h"

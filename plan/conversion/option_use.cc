@@ -1,3 +1,5 @@
+// Reports given options that had no effect on the plan: as errors, or as notes where the option
+// came from a recipe.
 #include <algorithm>
 
 #include "core/base/printable.h"

@@ -48,8 +48,6 @@ Result<ExecuteReport> execute_planned(const PlannedConversion& planned,
 // `error` with the input in front, unless it begins with it or with a file in it.
 Error in_input(Error error, const std::filesystem::path& input);
 
-// ---- what notes are about, for the pipeline alone (kept_shares.cc, small_values.cc) ------------
-
 // Of those whose values come from rows of the base. Fails: kIo, kCorrupt, as reading them.
 Result<std::vector<MergedWeight>> measure_merged(const Output& output);
 

@@ -42,8 +42,6 @@ Result<std::optional<struct stat>> look_at(const fs::path& path) {
   return io_failure(path, "cannot be examined", errno);
 }
 
-// ---- what is read -------------------------------------------------------------------------------
-
 void add_file(Inputs& inputs, const fs::path& path, const std::string& what) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
@@ -118,8 +116,6 @@ void note_unchecked_sources(std::span<const Output> outputs, const Context& cont
 
 namespace {
 
-// ---- what is written ----------------------------------------------------------------------------
-
 Status refuse_input(const Inputs& inputs, const fs::path& target) {
   CKPT_ASSIGN(const auto status, look_at(target));
   if (!status || !S_ISREG(status->st_mode)) return {};
@@ -158,8 +154,6 @@ Status refuse_unknown_leftovers(const Plan& plan, const Output& output, const fs
                      "{}: already exists and was not left by an interrupted run (it has no ledger)",
                      partial.string());
 }
-
-// ---- what --force replaces ----------------------------------------------------------------------
 
 bool is_mount_point(const fs::path& path) {
   struct statx status{};

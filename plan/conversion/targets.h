@@ -66,8 +66,6 @@ struct Replacing {
 // do not belong to a checkpoint; kIo.
 Status check_targets(Plan& plan, const std::vector<InputPath>& inputs, const Replacing& replacing);
 
-// ---- folders that --force replaces (replaced_folder.cc) -----------------------------------------
-
 // The files to remove from the folder at `output.path`, relative to it. Fails: kUsage with the list
 // of files that would be lost; kIo.
 Result<std::vector<std::string>> replaceable_files(const Output& output,
@@ -82,8 +80,6 @@ Status check_unfinished_folder(const Output& output);
 
 // Notes what a server leaves unchecked: changes that it does not show, digests of whole files.
 void note_unchecked_sources(std::span<const Output> outputs, const Context& context);
-
-// ---- single files (small_targets.cc) ------------------------------------------------------------
 
 // Requires that `path`, a file that `option` names and that is written besides the outputs, is none
 // of them. Empty: no such file. Fails: kUsage.
@@ -104,8 +100,6 @@ bool is_card_name(const std::filesystem::path& path);
 // The current model card at `path`; empty if it does not exist. Fails: kUsage if it is not
 // Markdown; kIo.
 Result<std::string> read_card(const std::filesystem::path& path);
-
-// ---- report.html of a folder that is published --------------------------------------------------
 
 // A mark in every report of ckpt, which identifies older reports.
 inline constexpr std::string_view kReportMark = "<meta name=\"generator\" content=\"ckpt report\">";

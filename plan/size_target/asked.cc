@@ -1,3 +1,4 @@
+// Parses --target-size and --target-bits, and rejects options that set types themselves.
 #include "core/base/numbers.h"
 #include "formats/formats.h"
 #include "plan/conversion/added_steps.h"

@@ -1,3 +1,6 @@
+// Chooses one type for each item under a limit of bytes. A price per byte, found by bisection,
+// gives a first answer and a lower bound; swaps improve the answer, and a bounded depth-first
+// search looks for a better one.
 #include <algorithm>
 
 #include "plan/size_target/choice.h"

@@ -1,3 +1,4 @@
+// Measures the error of types by encoding and decoding sampled rows of each tensor.
 #include <algorithm>
 #include <cmath>
 #include <mutex>

@@ -34,8 +34,6 @@ constexpr std::string_view kOther = "a name that is free, or that an earlier run
 // By key, by type.
 using KeptErrors = std::map<std::string, std::map<std::string, double>>;
 
-// ---- the file -----------------------------------------------------------------------------------
-
 std::string_view take_until(std::string_view& text, char end) {
   const size_t at = std::min(text.find(end), text.size());
   const std::string_view out = text.substr(0, at);
@@ -117,8 +115,6 @@ std::string text_of(KeptErrors& kept, const std::vector<std::string>& keys) {
   std::erase_if(kept, [&](const auto& each) { return !own.contains(each.first); });
   return render_kept(kept);
 }
-
-// ---- keys ---------------------------------------------------------------------------------------
 
 Result<std::string> key_of(const TypesToMeasure& asked) {
   Plan plan;

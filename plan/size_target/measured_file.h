@@ -28,8 +28,6 @@ namespace ckpt {
 
 struct Conversion;
 
-// The error of each type for each tensor: encoded, decoded and compared, on a sample of its rows.
-
 // About how many values of a tensor are measured, in evenly spread rows, the same in every run. 128
 // Ki values determine the error to a fifth of a decibel.
 inline constexpr uint64_t kMeasuredValues = uint64_t{1} << 17;

@@ -43,8 +43,6 @@ std::string absolute(const std::string& path) {
 // Not an option: the outputs of a plan name the file as those of convert do.
 constexpr std::string_view kImatrixName = "imatrix-name";
 
-// ---- writing -----------------------------------------------------------------------------------
-
 using Pairs = std::vector<Options::Pair>;
 
 JsonText pairs_json(const Pairs& pairs) {
@@ -107,8 +105,6 @@ JsonText conversion_json(const Conversion& conversion) {
   if (!also.items().empty()) out.set("also", std::move(also));
   return out;
 }
-
-// ---- reading -----------------------------------------------------------------------------------
 
 Failure bad_value(std::string_view key, const JsonText& value, std::string_view expected) {
   return misuse("\"{}\": {}; expected {}", key, value.dump(0).substr(0, 80), expected);

@@ -1,3 +1,5 @@
+// Matches names of profiles in the spellings that people type. Case and punctuation do not count,
+// except for the dots of a version.
 #include <algorithm>
 #include <cctype>
 

@@ -1,3 +1,4 @@
+// Brings a request into ckpt's spelling before planning, so that later code compares exact names.
 #include <algorithm>
 #include <utility>
 

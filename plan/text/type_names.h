@@ -38,16 +38,12 @@ std::string tensor_type_named(std::string_view text);
 // the name of a type.
 Status spread_types(Conversion& conversion);
 
-// ---- profiles (profile_names.cc) ---------------------------------------------------------------
-
 // "a,b" is a and b; empty words count.
 std::vector<std::string> words_between_commas(std::string_view text);
 
 // "vLLM" is vllm, "llamacpp" is llama.cpp, "vllm-0.17.1" and "vllm==0.17" are vllm-0.17, and
 // "vllm,sglang" are two, "all" is every one. Each once. Fails: kUsage, with the nearest.
 Result<std::vector<std::string>> profiles_named(const std::vector<std::string>& texts);
-
-// ---- all of a conversion (settled_names.cc) ----------------------------------------------------
 
 // Makes a request ready for planning: IN at one commit, an output for each type, types and
 // profiles in ckpt's spelling. An importance matrix that was given as --moments is treated as

@@ -26,9 +26,6 @@
 namespace ckpt {
 namespace {
 
-// The output of `ckpt doctor --moments FILE`: whether second moments (docs/SEARCH.md) are of
-// the layers of a folder.
-
 constexpr std::string_view kInputMoments = ".input_moments";
 
 // A file of statistics, and what it has of the layers or weights of a checkpoint, the `items`.
@@ -213,8 +210,6 @@ struct TypedDoctor : DoctorOptions {
   std::filesystem::path path, out, imatrix, moments;
   bool fix = false, dry_run = false, rewrite_weights = false;
 };
-
-// ckpt doctor --fix: the steps, through the patch engine; all of them or none.
 
 struct FixDone {
   std::filesystem::path path;         // to check afterwards: PATH, or OUT where that was written

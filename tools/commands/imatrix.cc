@@ -25,8 +25,6 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-// Importance matrices of several runs as one, as llama-imatrix --in-file adds them.
-
 // The key that tells a file in which fill_imatrix() made statistics up: how many matrices.
 inline constexpr std::string_view kFilledKey = "ckpt.imatrix.filled";
 
@@ -188,8 +186,6 @@ Result<ImatrixSums> merge_imatrices(std::vector<ImatrixSums> files, uint64_t chu
   return out;
 }
 
-// The output of `ckpt imatrix show`.
-
 constexpr size_t kShownExperts = 16;
 
 // Of all entries that have experts.
@@ -315,8 +311,6 @@ void show_imatrix(const ImatrixSums& imatrix, bool all_tensors, const Console& c
                                       {"unseen", unseen}});
   }
 }
-
-// Statistics for experts that calibration did not reach.
 
 // The values of an expert without statistics: the same for each column, or the mean over all inputs
 // that the tensor's other experts saw.

@@ -47,8 +47,6 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-// git-LFS pointers to published files, with the small files themselves, in a folder of their own.
-
 // Larger files are pointers in a git repository, smaller ones are in it (the hub's own limit).
 inline constexpr uint64_t kLargestGitFileBytes = 10'000'000;
 

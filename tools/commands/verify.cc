@@ -1,4 +1,5 @@
-// ckpt verify PATH: structure, hashes and signature. Exit 1 when one of them does not hold.
+// ckpt verify PATH: structure, hashes and signature of a folder, an archive, a single file with its
+// numbered parts, or an artifact in a registry. Exits 1 when one of them does not hold.
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -33,8 +34,6 @@
 namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
-
-// ckpt verify oci://HOST/NAME@sha256:HEX: an artifact in a registry.
 
 constexpr size_t kMaxManifests = 64;
 constexpr unsigned kBlobsAtATime = 4;
@@ -135,8 +134,6 @@ Status check_artifact(const std::string& address, const Console& console, Findin
   ProgressLine progress(console, "hashing");
   return check.check_blobs(progress);
 }
-
-// ckpt verify FILE: a lone file, or one of the numbered files that a model was cut into.
 
 struct FileSet {
   PathSet present, missing;  // names in the folder

@@ -1,3 +1,4 @@
+// The metrics that `ckpt diff --fail-if` accepts, and how its conditions are parsed.
 #include <cmath>
 
 #include "core/base/lines.h"

@@ -51,8 +51,6 @@ void answer_command(const Console& console, const CommandLine& line) {
                                std::max<size_t>(*columns, 40), kFindingIndent.size() + 2));
 }
 
-// ---- verdicts -----------------------------------------------------------------------------------
-
 // 0: does not load; 1: wrong results; 2: not checked; 3: correct.
 size_t rank(const Verdict& verdict) {
   if (!verdict.loads) return 0;
@@ -135,8 +133,6 @@ void show_verdicts(const Console& console, const Report& report) {
     answer_wrapped(console, "", fmt::format("{}: {}", row.verdict.profile, row.verdict.note));
   }
 }
-
-// ---- findings -----------------------------------------------------------------------------------
 
 auto finding_kind(const Finding& finding) {
   return std::tie(finding.check, finding.severity, finding.symptom, finding.fix.step,
@@ -264,8 +260,6 @@ void show_objects(const Console& console, const Report& report) {
                              {"fix", is_fixed(report, finding.fix)}});
   }
 }
-
-// ---- what to type next --------------------------------------------------------------------------
 
 // Findings that fixing would uncover: nothing that is there now says them.
 std::vector<Shown> uncovered(const Report& report) {

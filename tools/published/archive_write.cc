@@ -27,9 +27,6 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-// A file whose size is not known before: written from front to end, hashed on the way, and given
-// its name when it is whole.
-
 Failure append_failure(const fs::path& path, uint64_t written_bytes, int error) {
   return write_failure(path, error, fmt::format("{} bytes of the file are written", written_bytes));
 }

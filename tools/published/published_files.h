@@ -50,8 +50,6 @@ inline constexpr uint64_t kMaxSumsBytes = 256 << 20;  // a sums file, a bundle
 // none of them.
 std::string published_name(const std::filesystem::path& folder, const std::filesystem::path& path);
 
-// ---- a folder that other programs may change (as_hashed.cc) ------------------------------------
-
 // Fails: kUsage if a patch of the folder, or of a file or folder in it, is at work or was
 // interrupted; kIo.
 Status refuse_patches(const std::filesystem::path& folder);
@@ -61,8 +59,6 @@ Status refuse_patches(const std::filesystem::path& folder);
 Status check_as_hashed(const std::filesystem::path& folder,
                        const std::map<std::string, FileState>& states,
                        const std::set<std::string>& made);
-
-// ---- the block of a model card (model_card.cc) -------------------------------------------------
 
 // Of every checkpoint in `folder`: the folder itself, or the .gguf files in it; with its two
 // lines around it. Files that `ckpt publish` writes itself are not listed. Fails: as reading does.

@@ -1,3 +1,5 @@
+// Checks the signature of a publication against the trusted keys or certificates, and returns the
+// files that it covers.
 #include "tools/published/verify_archive.h"
 
 #include <algorithm>

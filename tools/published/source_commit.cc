@@ -1,3 +1,5 @@
+// Finds the commit of the source repository in what the conversion recorded about the files that it
+// read, so that a publication names a commit and not a branch.
 #include <algorithm>
 #include <set>
 

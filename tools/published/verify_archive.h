@@ -12,8 +12,6 @@
 
 namespace ckpt {
 
-// Who signed a model, and what the signature covers.
-
 // PEM files that say whose signature is trusted; empty where not given.
 struct TrustFiles {
   std::string public_key, certificate, authorities;

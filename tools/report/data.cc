@@ -50,8 +50,6 @@ std::string model_words(const Checkpoint& checkpoint) {
 
 Json text_or_null(std::string text) { return text.empty() ? Json() : Json(std::move(text)); }
 
-// These functions describe the doctor's verdicts, with a row for each program as in `ckpt doctor`.
-
 bool is_of(const Finding& finding, const Verdict& verdict) {
   return finding.profile == verdict.profile && finding.severity > Severity::kInfo;
 }
@@ -259,8 +257,6 @@ Json finite(double value) {
   return std::strtod(fmt::format("{:.7g}", value).c_str(), nullptr);
 }
 
-// ---- cells --------------------------------------------------------------------------------------
-
 Json json_of_types(const Cells& cells) {
   Json out = Json::array();
   for (size_t i = 0; i < cells.types.size(); ++i) {
@@ -311,8 +307,6 @@ Json json_of_cells(const Cells& cells, bool has_values) {
   }
   return out;
 }
-
-// ---- values -------------------------------------------------------------------------------------
 
 constexpr size_t kWorstShown = 20;
 
@@ -463,8 +457,6 @@ Json json_of_memory(const Checkpoint& checkpoint, uint64_t tensor_bytes) {
           {"state_bytes", kept[LayerMemory::kRecurrent].second * sizeof(float)},
           {"max_context", model->max_context}};
 }
-
-// ---- one checkpoint -----------------------------------------------------------------------------
 
 CellSums total_of(const Cells& cells) {
   CellSums out;

@@ -1,3 +1,4 @@
+// Shows the values of metadata and JSON documents that a patch changes, before and after.
 #include <map>
 #include <nlohmann/json.hpp>
 #include <unordered_map>

@@ -1,3 +1,4 @@
+// Shows the types that a size target chose, summed by role, as text and as JSON.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>

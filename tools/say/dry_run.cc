@@ -1,3 +1,4 @@
+// Shows what a plan would write. Tensors of one shape that are made in the same way share a line.
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>

@@ -317,8 +317,6 @@ std::span<const std::byte> plain_bf16(const RecodeInput& input) {
   return is_plain && as_it_is ? input.source[0] : std::span<const std::byte>();
 }
 
-// ---- bits that move ----------------------------------------------------------------------------
-
 // Bytes of one block in a part that repack() accepts.
 uint64_t block_bytes(const Codec& codec, const PartRule& rule) {
   return codec.block_values / rule.tile_values * size_bytes(rule.dtype);

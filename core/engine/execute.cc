@@ -30,7 +30,6 @@ namespace ckpt {
 namespace {
 
 // Results of scans, for the tasks that wait for them. Thread-safe.
-
 class ScanBoard {
  public:
   explicit ScanBoard(size_t scans) : scanned_(scans) {}

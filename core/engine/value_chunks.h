@@ -92,8 +92,6 @@ class ValueChunks {
   uint64_t total_bytes_ = 0;
 };
 
-// ---- histograms ----------------------------------------------------------------------------
-
 inline constexpr size_t kHistogramBins = 64;
 using HistogramBins = std::array<uint64_t, kHistogramBins>;
 

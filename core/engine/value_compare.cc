@@ -10,8 +10,6 @@ namespace {
 
 constexpr size_t kLanes = 8;  // sums of a chunk: value i goes to lane i % 8
 
-// ---- one chunk ---------------------------------------------------------------------------------
-
 struct Lanes {
   double a[kLanes] = {}, b[kLanes] = {}, products[kLanes] = {}, errors[kLanes] = {};
   double fourths[kLanes] = {};
@@ -120,8 +118,6 @@ ValueDifference difference_of(const ValueChunk& chunk) {
 }
 
 }  // namespace
-
-// ---- what follows from the sums ----------------------------------------------------------------
 
 std::optional<double> ValueSide::saturated() const {
   if (codes == 0) return std::nullopt;

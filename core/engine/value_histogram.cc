@@ -1,3 +1,5 @@
+// Each chunk is counted into separate histograms, which are added under a lock: threads do not wait
+// for each other while they count.
 #include <algorithm>
 #include <cmath>
 #include <mutex>

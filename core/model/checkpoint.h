@@ -23,16 +23,14 @@
 
 namespace ckpt {
 
-// A small file that accompanies the tensors, completely in memory, as text or bytes; its JSON is
-// parsed once.
-
 class JsonText;
 struct TokenLists;
 
 inline constexpr std::string_view kTokenizerJson = "tokenizer.json";
 
-// A value: copies share the text and its parsed JSON. The text never changes;
-// Checkpoint::set_document replaces the document.
+// A small file that accompanies the tensors, completely in memory. A value: copies share the text
+// and its JSON, which is parsed once. The text never changes; Checkpoint::set_document replaces the
+// document.
 class Document {
  public:
   // Of a key that an object sets twice: whether the JSON fails, or the last value counts, as in
@@ -155,11 +153,11 @@ uint64_t size_bytes(const Tensor& tensor);
 // the block size, or there are too many dimensions. Must pass before a call of the functions below.
 Status check_shape(const std::vector<uint64_t>& shape, const Codec& codec);
 
-// ---- the only editors of slices --------------------------------------------------------------
-// All of them cut every part in the same way. Require: the tensor is Stored. Fail: kUnsupported if
-// a cut goes through a band of the codec, or a part belongs to the entire tensor.
-
-// The same slices, those that follow each other in one source joined.
+// The functions below are the only editors of slices. All of them cut every part in the same way.
+// Require: the tensor is Stored. Fail: kUnsupported if a cut goes through a band of the codec, or a
+// part belongs to the entire tensor.
+//
+// merged: the same slices, those that follow each other in one source joined.
 std::vector<Slice> merged(std::vector<Slice> slices);
 // Rows [first, first + count) as a tensor of shape {count, row_values}.
 Result<Tensor> take_rows(const Tensor& tensor, uint64_t first, uint64_t count);

@@ -1,3 +1,5 @@
+// Copies of a Document share one Content, which parses the text at most once for each form in which
+// it is asked for.
 #include <mutex>
 
 #include "core/json/json_edit.h"

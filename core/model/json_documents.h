@@ -51,8 +51,8 @@ struct NamedFile {
 // Python files that documents name, each once, sorted by path.
 std::vector<NamedFile> named_code(const Checkpoint& checkpoint);
 
-// A module of sentence-transformers: what modules.json says of it, in its order. Empty where there
-// is no such document, or it is not JSON, which other code reports.
+// A module of sentence-transformers: its entry in modules.json. The list is empty if the document
+// is missing or is not JSON, which other code reports.
 struct SentenceModule {
   std::string path, type;  // "2_Dense", "sentence_transformers.models.Dense"
 };

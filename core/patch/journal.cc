@@ -34,8 +34,6 @@ Failure journal_failure(const fs::path& path, const char* doing, int error) {
   return io_failure(path, doing, error, "--out, with a folder that you may write to");
 }
 
-// ---- text --------------------------------------------------------------------------------------
-
 // The first word of a line, and how many numbers are between it and the path. By kind.
 struct LineForm {
   std::string_view word;
@@ -63,8 +61,6 @@ Result<BoundJournal> read_journal(const fs::path& path) {
   CKPT_ASSIGN(const std::string text, read_text(*source, kMaxJournalBytes));
   return in(source->name(), parse_journal(text));
 }
-
-// ---- one line ----------------------------------------------------------------------------------
 
 Result<uint64_t> size_of_file(const FileBelow& file) {
   CKPT_ASSIGN(const Descriptor opened, file.folder.open_file(file.name, O_RDONLY | O_NONBLOCK));

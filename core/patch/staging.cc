@@ -1,3 +1,5 @@
+// The staging folder of a patch may have been left, or planted, by another user: its owner, mode
+// and contents are checked before anything in it is used.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>

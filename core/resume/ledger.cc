@@ -34,8 +34,6 @@ Failure ledger_failure(const fs::path& path, const char* doing, int error) {
 
 std::string sum_of(std::string_view batch) { return sha256_of(batch).substr(0, kSumDigits); }
 
-// ---- text --------------------------------------------------------------------------------------
-
 std::string one_line(std::string text) {
   std::ranges::replace_if(
       text, [](char c) { return static_cast<unsigned char>(c) < ' '; }, '?');

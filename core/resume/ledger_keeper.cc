@@ -1,3 +1,5 @@
+// One thread appends finished ranges to the ledger in batches. They count after the next "synced"
+// line, which the thread appends when it has synced their files to disk.
 #include <algorithm>
 #include <bit>
 #include <tuple>

@@ -1,3 +1,5 @@
+// Finds the ids of special tokens: tokenizer_config.json names their text, and "added_tokens" of
+// tokenizer.json has the id of each text.
 #include "models/models.h"
 
 namespace ckpt {

@@ -45,8 +45,6 @@ std::optional<ResolvedModel> checked(ResolvedModel model) {
   return model;
 }
 
-// ---- config.json --------------------------------------------------------------------------------
-
 std::set<uint64_t> numbers_in(const JsonValue& list) {
   std::set<uint64_t> out;
   for (const JsonValue& number : list) {
@@ -232,8 +230,6 @@ std::optional<ResolvedModel> resolve_config(const JsonValue& root) {
   }
   return checked(std::move(out));
 }
-
-// ---- GGUF ---------------------------------------------------------------------------------------
 
 std::optional<ResolvedModel> resolve_keys(const Metadata& metadata,
                                           const std::string& architecture) {

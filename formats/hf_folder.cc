@@ -205,8 +205,6 @@ Result<std::vector<SafetensorsFile>> read_shards(const fs::path& folder, const N
   return files;
 }
 
-// ---- with an index ----------------------------------------------------------------------------
-
 std::string_view index_name(const Names& names) {
   return has_torch_weights(names) ? kTorchIndexName : kIndexName;
 }
@@ -327,8 +325,6 @@ std::string advice_on(const IndexMisfit& misfit, const fs::path& index, const Sh
   if (!are_held || is_url(index)) return "downloading it";
   return fmt::format("mv {0} {0}.old && {1}", shell_path(index.string()), convert);
 }
-
-// ---- together ---------------------------------------------------------------------------------
 
 // The last folder; "name" for hf://org/name@revision.
 std::string name_of_url(const fs::path& folder) {

@@ -62,8 +62,6 @@ Result<std::vector<float>> to_floats(Result<std::vector<std::byte>> bytes) {
   return out;
 }
 
-// ---- legacy ------------------------------------------------------------------------------------
-
 Result<int32_t> i32(Cursor& cursor) {
   CKPT_ASSIGN(const uint32_t bits, cursor.u32());
   return static_cast<int32_t>(bits);
@@ -103,8 +101,6 @@ Status read_legacy(const SharedSource& source, ImatrixSums& imatrix) {
   if (!dataset.empty()) imatrix.datasets.push_back(std::move(dataset));
   return {};
 }
-
-// ---- GGUF --------------------------------------------------------------------------------------
 
 Result<std::vector<float>> read_floats(const Tensor& tensor) {
   const Slice& slice = tensor.stored().parts[0][0];

@@ -11,8 +11,6 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-// ---- legacy ------------------------------------------------------------------------------------
-
 class LegacyBytes {
  public:
   Status number(uint64_t value, std::string_view what) {
@@ -75,8 +73,6 @@ Result<std::vector<std::byte>> legacy_bytes(const ImatrixSums& sums) {
                     "a length of a data set's name"));
   return out.take();
 }
-
-// ---- GGUF --------------------------------------------------------------------------------------
 
 std::vector<float> as_floats(const std::vector<int64_t>& counts) {
   std::vector<float> out;

@@ -1,3 +1,5 @@
+// Finds the format of a path, and explains what is wrong with a path that does not exist, is
+// unfinished or has another format.
 #include <algorithm>
 #include <array>
 #include <cctype>

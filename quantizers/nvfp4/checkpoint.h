@@ -60,8 +60,6 @@ float nearest_e2m1_scalar(float magnitude);
 // the block's largest magnitude, above 0 and finite.
 uint8_t best_nvfp4_scale(const E2m1Block& block, float tensor_scale, float amax);
 
-// ---- error feedback (feedback.cc) --------------------------------------------------------------
-
 inline constexpr int32_t kScaleCodesBelow = 6, kScaleCodesTried = 14;
 
 // One run of ErrorFeedback.

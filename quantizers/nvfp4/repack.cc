@@ -31,8 +31,6 @@ uint64_t move_rows(ConstParts from, uint64_t rows, uint64_t row_values, Parts to
 
 constexpr std::string_view kRefused = "a block scale that is NaN or negative";
 
-// ---- nvfp4_gguf --------------------------------------------------------------------------------
-
 // As ModelOpt's codes and scales, and then moved: equal to a folder that was converted.
 class ModeloptParts {
  public:

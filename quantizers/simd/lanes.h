@@ -53,8 +53,6 @@ HWY_INLINE Int magnitude_bits(Float value) {
 }
 constexpr int32_t kInfBits = 0x7F800000;
 
-// ---- roundings --------------------------------------------------------------------------------
-
 // rounding.h round_to_int for any value.
 HWY_INLINE Int round_to_int_lanes(Float value) {
   const Int bits = bits_of(hn::Add(value, splat(12582912.0f)));
@@ -78,8 +76,6 @@ HWY_INLINE Bytes low_bytes(Int value) { return hn::TruncateTo(ByteTag(), hn::Bit
 HWY_INLINE void store_low_bytes(Int value, uint8_t* out) {
   hn::StoreU(low_bytes(value), ByteTag(), out);
 }
-
-// ---- half floats ------------------------------------------------------------------------------
 
 // float_convert.h f16_from_float, in the low 16 bits.
 HWY_INLINE Int f16_bits_from_float(Float value) {

@@ -131,8 +131,6 @@ HWY_INLINE void store_scales(Float d, Int magnitude, Scales& out) {
   hn::Store(hn::VecFromMask(kI, hn::Gt(worst, splat_int(kInfBits - 1))), kI, out.bad);
 }
 
-// ---- the scale of a block ---------------------------------------------------------------------
-
 // The first value whose magnitude has these bits.
 inline float first_of_magnitude(const float* values, int32_t magnitude) {
   for (size_t i = 0; i < kValues; ++i) {
@@ -215,8 +213,6 @@ HWY_INLINE void scale_strip<BlockQ8_0>(const float*, size_t, const Partials& par
   store_scales(hn::Div(float_of(magnitude), splat(127.0f)), magnitude, out);
 }
 
-// ---- the codes of a block ---------------------------------------------------------------------
-
 // Codes 0..top as floats. All values that reach this are above -1, where Floor truncates.
 template <class Block>
 HWY_INLINE Float code_of(Float value, const Scales& scales, size_t b) {
@@ -287,8 +283,6 @@ HWY_INLINE void round_block<BlockQ8_0>(const float* values, const Scales& scales
     hn::StoreU(low_bytes(low), ByteTag(), bytes + offsetof(BlockQ8_0, codes) + i);
   }
 }
-
-// ---- strips -----------------------------------------------------------------------------------
 
 template <class Block, void (*kScalar)(const float*, uint64_t, Block*)>
 HWY_INLINE void encode_strip(const float* values, size_t blocks, Partials& partials, Block* out) {

@@ -12,8 +12,6 @@ namespace {
 
 constexpr uint32_t kFeedbackBlock = 256;
 
-// ---- the specification of the kernel -----------------------------------------------------------
-
 // The nearest number; `given` where the scale is 0 and all stand for one value.
 float nearest_number(const KRun& run, const KSubBlock& sub, float value, float given) {
   if (sub.scale == 0) return given;
@@ -40,8 +38,6 @@ float round_row(const KRun& run, const KRunRows& rows, size_t lane, std::vector<
   }
   return cost;
 }
-
-// ---- rows of blocks ----------------------------------------------------------------------------
 
 template <class Block>
 class FeedbackRounding {

@@ -177,8 +177,6 @@ void descend(const Batch& batch, Choice& choice) {
   }
 }
 
-// ---- other d and dmin -------------------------------------------------------------------------
-
 // Scales and minimums as they would be best, and the sums with their codes.
 struct Targets {
   SearchFit fit;
@@ -298,8 +296,6 @@ void restart(const Batch& batch, Choice& best) {
     take_better(best, other);
   }
 }
-
-// ---- blocks -----------------------------------------------------------------------------------
 
 // `values` and `weights` have one pointer for each block.
 template <class Block>

@@ -94,8 +94,6 @@ void descend(const SearchGroup& group, Choice& choice) {
   }
 }
 
-// ---- other d ----------------------------------------------------------------------------------
-
 int8_t level_of(float value) {
   if (!(value > -128)) return -128;
   if (value > 127) return 127;
@@ -158,8 +156,6 @@ void restart(const SearchGroup& group, Choice& best) {
     if (rated.choice.error() < best.error()) best = rated.choice;
   }
 }
-
-// ---- blocks -----------------------------------------------------------------------------------
 
 void fill(const float* values, const float* weights, SearchGroup& group) {
   for (size_t j = 0; j < kSubs; ++j) {

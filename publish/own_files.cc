@@ -1,3 +1,5 @@
+// Recognizes ckpt's own records and the remains of unfinished work in a folder. They are not part
+// of a publication.
 #include <algorithm>
 #include <string>
 

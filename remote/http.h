@@ -80,8 +80,7 @@ Result<Url> redirect_target(const HttpResponse& response);
 // `said`: the server's message, quoted as foreign_text() does.
 Failure http_failure(const HttpResponse& response, std::string_view said = {});
 
-// ---- one request by libcurl, which only http_transfer.cc includes -----------------------------
-
+// One request by libcurl; http_transfer.cc is the only source that includes libcurl.
 struct HttpTransfer {
   std::string method;
   Url url;

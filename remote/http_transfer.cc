@@ -1,3 +1,5 @@
+// One HTTP request through libcurl, which is loaded by the first request. Callbacks pass the body
+// on in pieces; handles, and with them connections, are reused.
 #include <sys/socket.h>
 
 #include <algorithm>

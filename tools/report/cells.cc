@@ -9,7 +9,8 @@
 namespace ckpt {
 namespace {
 
-std::vector<std::string_view> split_words(std::string_view name) {
+// Another name than core/base/words.h has: a whole library may be compiled as one unit.
+std::vector<std::string_view> split_name(std::string_view name) {
   std::vector<std::string_view> out;
   while (true) {
     const size_t dot = name.find('.');
@@ -94,7 +95,7 @@ std::pair<CountedList, CountedList> roles_and_types(const Checkpoint& checkpoint
 TensorPlace place_of(std::string_view tensor) {
   TensorPlace out;
   std::vector<std::string_view> kept;
-  const std::vector<std::string_view> words = split_words(tensor);
+  const std::vector<std::string_view> words = split_name(tensor);
   for (size_t i = 0; i < words.size(); ++i) {
     const auto number = number_from<uint64_t>(words[i]);
     if (number && !out.layer && i > 0 && names_layers(words[i - 1])) {

@@ -164,7 +164,8 @@ std::optional<uint64_t> recurrent_values(const auto& number) {
       {"linear_num_value_heads", "linear_value_head_dim", "linear_key_head_dim",
        "linear_num_key_heads", "linear_conv_kernel_dim"},
       {"mamba_n_heads", "mamba_d_head", "mamba_d_state", "mamba_n_groups", "mamba_d_conv"},
-      {"mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups", "conv_kernel"}};
+      {"mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups", "conv_kernel"},
+      {"num_heads", "head_dim", "state_size", "n_groups", "conv_kernel"}};
   for (const auto& [heads, width, state, groups, kernel] : kStates) {
     if (number(heads) == 0 || number(width) == 0 || number(state) == 0) continue;
     return state_values(number(heads) * number(width), number(state), number(groups, 1),

@@ -1,4 +1,4 @@
-// DeepSeek-V2, V3 and V3.2, Youtu-LLM, Mistral 4, GLM-4.7-Flash, and GLM-5 with its sparse
+// DeepSeek-V2, V3 and V3.2, Youtu-LLM, Mistral 4, GLM-4.7-Flash, MiniCPM3, and GLM-5 with its sparse
 // attention: keys and values come from a short latent (MLA).
 //
 //   kv_b_proj, rows of a head:  keys [nope] | values [v]      a row is one latent
@@ -178,6 +178,32 @@ constexpr auto kMistral4Defaults = rows::in_shapes({
     {"v_head_dim", "128"}, {"first_k_dense_replace", "0"}, rows::kAllSparse,
     {"rms_norm_eps", "1e-6", kInKeys},
 });
+// MiniCPM3 keeps kv_b_proj whole. Its converter writes its own list of keys.
+constexpr NameRule kMiniCpm3Names[] = {   // come before the rows of MLA
+    {"model.layers.{}.self_attn.kv_b_proj.weight", "blk.{}.attn_kv_b.weight"},
+};
+constexpr KeyRule kMiniCpm3Keys[] = {
+    {"general.file_type",                kU32, "", kFileType},
+    {"context_length",                   kU32, "max_position_embeddings"},
+    {"embedding_length",                 kU32, "hidden_size"},
+    {"block_count",                      kU32, "", kBlockCount},
+    {"feed_forward_length",              kU32, "intermediate_size"},
+    {"attention.head_count",             kU32, "num_attention_heads"},
+    {"attention.head_count_kv",          kU32, "num_key_value_heads"},
+    {"attention.layer_norm_rms_epsilon", kF32, "rms_norm_eps"},
+    {"vocab_size",                       kU32, "vocab_size"},
+    {"attention.q_lora_rank",            kU32, "q_lora_rank"},
+    {"attention.kv_lora_rank",           kU32, "kv_lora_rank"},
+    {"attention.key_length",             kU32, "qk_nope_head_dim+qk_rope_head_dim", kNumber},
+    {"rope.dimension_count",             kU32, "qk_rope_head_dim"},
+};
+constexpr auto kMiniCpm3Defaults = rows::in_shapes({
+    {"vocab_size", "73448"}, {"hidden_size", "2560"}, {"intermediate_size", "6400"},
+    {"num_hidden_layers", "62"}, {"num_attention_heads", "40"}, rows::key_heads("40"),
+    {"kv_lora_rank", "256"}, rows::if_absent("q_lora_rank", "768"), {"qk_nope_head_dim", "64"},
+    {"qk_rope_head_dim", "32"}, {"v_head_dim", "hidden_size/num_attention_heads"},
+    {"tie_word_embeddings", "1"},
+});
 // clang-format on
 
 // Those of V3, without a bias of the router.
@@ -273,6 +299,19 @@ const Family kGlmMoeDsa = with_latents({
     .nextn = NextnLayers::kKept,
     .tokenizer = kGlmTokenizer,
 });
+
+const Family kMiniCpm3 = {
+    .name = "minicpm3",
+    .architectures = "MiniCPM3ForCausalLM",
+    .model_types = "minicpm3",
+    .names = {kMiniCpm3Names, kMlaNames, rows::kCommonNames},
+    .keys = kMiniCpm3Keys,
+    .defaults = kMiniCpm3Defaults,
+    .parameters = {rows::kFrame, kMlaAttention, rows::kMlp},
+    .has_long_rope = true,
+    .tokenizer = {.piece_file = PieceFile::kRequired},
+    .has_common_keys = false,
+};
 
 const Family kDeepseekV32 = with_latents({
     .name = "deepseek32",

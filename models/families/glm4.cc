@@ -1,11 +1,12 @@
 // GLM 4 (0414) has norms before and after attention and MLP, and one matrix for gate and up.
 // GLM 4.5 and 4.6 have experts after some dense layers, and a layer for multi-token prediction,
-// which counts as a block even if its tensors are missing. GLM-4.1V and 4.5V wrap these models.
+// which counts as a block even if its tensors are missing. GLM-4.1V, 4.5V and GLM-OCR wrap these
+// models.
 // GLM 4's class rotates pairs of rows, but llama.cpp rotates halves if the model has M-RoPE
 // sections, so query and key rows move then.
 //
 // Sources: llama.cpp conversion/glm.py (Glm4Model, Glm4MoeModel); transformers models/glm4{,_moe},
-// glm4v{,_moe}.
+// glm4v{,_moe}, glm_ocr.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -45,6 +46,16 @@ constexpr ClassDefault kGlm4vDefaults[] = {
     {"rope_theta", "10000", kInKeys}, {"vocab_size", "151552"},
     {"max_position_embeddings", "32768", kInKeys}, {"num_hidden_layers", "40", kInShapes},
     rows::kHeadOfWidth,
+};
+constexpr KeyRule kGlmOcrKeys[] = {
+    {"rope.dimension_count", kU32, "0.5", kPartialRotary},
+    {"nextn_predict_layers", kU32, "num_nextn_predict_layers", kNextnSaid},
+};
+constexpr ClassDefault kGlmOcrDefaults[] = {
+    {"hidden_size", "1024"}, {"intermediate_size", "4096"}, {"num_attention_heads", "16"},
+    rows::key_heads("8"), {"rms_norm_eps", "1e-5", kInKeys}, {"rope_theta", "10000", kInKeys},
+    {"vocab_size", "59392"}, {"max_position_embeddings", "131072", kInKeys},
+    {"num_hidden_layers", "16", kInShapes}, rows::kHeadOfWidth,
 };
 // Special tokens that llama.cpp's converter looks up by text for GLM 4 and GLM-4.1V.
 constexpr std::string_view kGlm4Tokens =
@@ -109,6 +120,21 @@ const Family kGlm4v = {
     .defaults = kGlm4vDefaults,
     .parameters = {rows::kFrame, rows::kAttention, kGlm4Norms, rows::kQkvBias, kGlm4Mlp},
     .is_partial = true,  // the vision tower has no table
+    .tokenizer = {.special_tokens = kGlm4Tokens},
+};
+
+const Family kGlmOcr = {
+    .name = "glm4",
+    .architectures = "GlmOcrForConditionalGeneration",
+    .model_types = "glm_ocr_text glm_ocr",
+    .quirks = "activation:silu",
+    .names = {kGlm4vNames, kGlm4Names, rows::kNextnNames, rows::kCommonNames},
+    .keys = kGlmOcrKeys,
+    .defaults = kGlmOcrDefaults,
+    .parameters = {rows::kFrame, rows::kAttention, kGlm4Norms, kGlm4Mlp},
+    .is_partial = true,
+    .has_nextn = true,
+    .nextn = NextnLayers::kKept,
     .tokenizer = {.special_tokens = kGlm4Tokens},
 };
 

@@ -78,7 +78,11 @@ namespace ckpt {
   FAMILY(kMiniCpm)            \
   FAMILY(kHunyuanDense)       \
   FAMILY(kInternLm3)          \
-  FAMILY(kApertus)
+  FAMILY(kApertus)            \
+  FAMILY(kGlmOcr)             \
+  FAMILY(kMiniCpm3)           \
+  FAMILY(kMiniCpmV46)         \
+  FAMILY(kMamba2)
 
 #define CKPT_DECLARE(family) extern const Family family;
 CKPT_FAMILIES(CKPT_DECLARE)

@@ -63,24 +63,12 @@ Result<uint64_t> nemotron_expert_width(const Fields& fields) {
   return fields.count(is_latent ? "moe_latent_size" : "hidden_size");
 }
 constexpr NameRule kNemotronHNames[] = {
-    {"backbone.embeddings",                    "token_embd"},
-    {"backbone.norm_f",                        "output_norm"},
-    {"lm_head",                                "output"},
-    {"backbone.layers.{}.norm",                "blk.{}.attn_norm"},
     {"backbone.layers.{}.mixer.q_proj",        "blk.{}.attn_q", kRopeQuery},
     {"backbone.layers.{}.mixer.k_proj",        "blk.{}.attn_k", kRopeKey},
     {"backbone.layers.{}.mixer.v_proj",        "blk.{}.attn_v"},
     {"backbone.layers.{}.mixer.o_proj",        "blk.{}.attn_output"},
     {"backbone.layers.{}.mixer.up_proj",       "blk.{}.ffn_up"},
     {"backbone.layers.{}.mixer.down_proj",     "blk.{}.ffn_down"},
-    {"backbone.layers.{}.mixer.A_log",         "blk.{}.ssm_a", kDecayColumn},
-    {"backbone.layers.{}.mixer.D",             "blk.{}.ssm_d", kColumn},
-    {"backbone.layers.{}.mixer.conv1d.weight", "blk.{}.ssm_conv1d.weight", kSqueeze, Store::kF32},
-    {"backbone.layers.{}.mixer.conv1d.bias",   "blk.{}.ssm_conv1d.bias"},
-    {"backbone.layers.{}.mixer.dt_bias",       "blk.{}.ssm_dt.bias"},
-    {"backbone.layers.{}.mixer.in_proj",       "blk.{}.ssm_in"},
-    {"backbone.layers.{}.mixer.norm",          "blk.{}.ssm_norm", kNormGroups},
-    {"backbone.layers.{}.mixer.out_proj",      "blk.{}.ssm_out"},
 };
 constexpr NameRule kNemotronHMoeNames[] = {
     {"backbone.layers.{}.mixer.gate",             "blk.{}.ffn_gate_inp", kNone, Store::kF32},
@@ -153,7 +141,7 @@ constexpr Family nemotron_h(Family made) {
 
 const Family kNemotronHMoe = nemotron_h({
     .name = "nemotron_h_moe",
-    .names = {kNemotronHMoeNames, kNemotronHNames},
+    .names = {kNemotronHMoeNames, kNemotronHNames, rows::kMamba2Names},
     // The key left out is the width of MLPs; kNemotronHMoeKeys has its own.
     .keys = std::span(kNemotronHKeys).first(std::size(kNemotronHKeys) - 1),
     .more_keys = kNemotronHMoeKeys,
@@ -166,7 +154,7 @@ const FamilyVariant kNemotronHVariants[] = {{has_routed_experts, &kNemotronHMoe}
 
 const Family kNemotronH = nemotron_h({
     .name = "nemotron_h",
-    .names = {kNemotronHNames},
+    .names = {kNemotronHNames, rows::kMamba2Names},
     .keys = kNemotronHKeys,
     .variants = kNemotronHVariants,
     .tokenizer = {.adds_bos = true},

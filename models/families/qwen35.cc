@@ -169,6 +169,24 @@ const Family kQwen35 = qwen35({
     .parameters = {rows::kFrame, kGatedAttention, kDeltaInputs, kDeltaAttention, rows::kMlp},
 });
 
+// MiniCPM-V 4.6 wraps Qwen3.5's text model; its merger belongs to the projector. The GGUF counts
+// layers for multi-token prediction and lacks their tensors.
+const Family kMiniCpmV46 = [] {
+  Family made = qwen35({
+      .name = "qwen35",
+      .architectures = "MiniCPMV4_6ForConditionalGeneration",
+      .model_types = "minicpmv4_6",
+      .names = {kAddedOneNames, kQwen35Names, rows::kCommonNames},
+      .defaults = kQwen35Defaults,
+      .parameters = {rows::kFrame, kGatedAttention, kDeltaInputs, kDeltaAttention, rows::kMlp},
+      .is_partial = true,
+      .nextn = NextnLayers::kKept,
+      .left_out_start = "model.merger. mtp.",
+  });
+  made.has_mtp = false;
+  return made;
+}();
+
 const Family kQwen35Moe = qwen35({
     .name = "qwen35moe",
     .architectures = "Qwen3_5MoeForCausalLM Qwen3_5MoeForConditionalGeneration",

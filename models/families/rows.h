@@ -269,6 +269,22 @@ inline constexpr NameRule kPairNames[] = {  // rows of q and k become pairs; bef
     {"model.layers.{}.self_attn.k_proj", "blk.{}.attn_k", kRopeKey},
 };
 
+// Layers of Mamba 2 alone, and what is around them, in classes that call the model "backbone".
+inline constexpr NameRule kMamba2Names[] = {
+    {"backbone.embeddings",                    "token_embd"},
+    {"backbone.norm_f",                        "output_norm"},
+    {"lm_head",                                "output"},
+    {"backbone.layers.{}.norm",                "blk.{}.attn_norm"},
+    {"backbone.layers.{}.mixer.A_log",         "blk.{}.ssm_a", kDecayColumn},
+    {"backbone.layers.{}.mixer.D",             "blk.{}.ssm_d", kColumn},
+    {"backbone.layers.{}.mixer.conv1d.weight", "blk.{}.ssm_conv1d.weight", kSqueeze, Store::kF32},
+    {"backbone.layers.{}.mixer.conv1d.bias",   "blk.{}.ssm_conv1d.bias"},
+    {"backbone.layers.{}.mixer.dt_bias",       "blk.{}.ssm_dt.bias"},
+    {"backbone.layers.{}.mixer.in_proj",       "blk.{}.ssm_in"},
+    {"backbone.layers.{}.mixer.norm",          "blk.{}.ssm_norm", kNormGroups},
+    {"backbone.layers.{}.mixer.out_proj",      "blk.{}.ssm_out"},
+};
+
 // Of models that may be embedding models, and of Qwen's experts.
 inline constexpr KeyRule kPoolingKeys[] = {
     {"pooling_type", kU32, "", kPooling},

@@ -145,7 +145,8 @@ std::set<uint64_t> draft_layers(const Checkpoint& checkpoint, const Model& model
 // Layers behind the last are those that config.json counts, whether or not their tensors are here:
 // llama.cpp does without them.
 Status count_nextn(bool keep_mtp, const std::set<uint64_t>& drafts, Model& model) {
-  const char* field = "num_nextn_predict_layers";
+  const bool is_nextn = model.field("num_nextn_predict_layers") != nullptr;
+  const char* field = is_nextn ? "num_nextn_predict_layers" : "mtp_num_hidden_layers";
   const JsonValue* said = model.field(field);
   CKPT_ASSIGN(const uint64_t count, said == nullptr ? Result<uint64_t>(0) : model.count(field));
   if (model.mtp_layers <= count) {
@@ -257,8 +258,8 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
       if (is_left_out || !keep_mtp) continue;
       mtp_layers = std::max(mtp_layers, *layer + 1 - model.layers);
     }
-    const std::string_view left_out = model.family->left_out_start;
-    if (!left_out.empty() && name.starts_with(left_out)) {
+    const auto begins_so = [&](std::string_view start) { return name.starts_with(start); };
+    if (std::ranges::any_of(split_words(model.family->left_out_start), begins_so)) {
       model.left_out += keep_mtp;
       continue;
     }

@@ -35,9 +35,16 @@ class HeaderEvents final : public JsonEvents {
  public:
   SafetensorsHeader header;
 
-  bool open(char bracket, size_t) override { return bracket == '{' ? open_object() : open_array(); }
+  bool open(char bracket, size_t) override {
+    if (is_skipping_) return ++skipped_depth_ > 0;
+    return bracket == '{' ? open_object() : open_array();
+  }
 
   bool close(size_t) override {
+    if (is_skipping_) {
+      is_skipping_ = --skipped_depth_ > 0;
+      return true;
+    }
     switch (place_) {
       case Place::kRoot:
         place_ = Place::kEnd;
@@ -56,18 +63,25 @@ class HeaderEvents final : public JsonEvents {
   }
 
   bool key(std::string_view spelling) override {
+    if (is_skipping_) return true;
     key_ = json_unquoted(spelling);
     if (place_ != Place::kTensor) return true;
     const unsigned field = key_ == "dtype"          ? kDtype
                            : key_ == "shape"        ? kShape
                            : key_ == "data_offsets" ? kOffsets
                                                     : 0;
-    if (field == 0) return refuse(fmt::format("{}: an unknown field '{}'", here(), shorten(key_)));
+    is_skipping_ = field == 0;  // as the reference library does
     fields_ |= field;
     return true;
   }
 
   bool scalar(std::string_view spelling) override {
+    if (is_skipping_) {
+      is_skipping_ = skipped_depth_ > 0;
+      return true;
+    }
+    // mx.save_safetensors writes null if it has no metadata.
+    if (place_ == Place::kRoot && key_ == "__metadata__" && spelling == "null") return true;
     const bool is_text = spelling[0] == '"';
     if (place_ == Place::kShapeNumbers || (place_ == Place::kOffsetNumbers && offsets_ < 2)) {
       return number(spelling);
@@ -153,6 +167,8 @@ class HeaderEvents final : public JsonEvents {
   Place place_ = Place::kStart;
   std::string key_;
   unsigned fields_ = 0, offsets_ = 0;
+  bool is_skipping_ = false;  // the value of a field that the format does not have
+  size_t skipped_depth_ = 0;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Holds documents, comments and messages to plain English, and documents to lines of at most 118 characters.
+"""Holds documents, comments and messages to plain English, and documents to lines of at most 118 characters and to MOST_WORDS
+in all, without the tables that scripts write.
 
 usage: english.py ROOT             prints each breach as "file:line: words; say instead" and exits 1
        english.py --count ROOT     prints how many breaches each folder and document has
@@ -15,6 +16,9 @@ import re
 import sys
 
 LONGEST = 118
+MOST_WORDS = 45_000
+WRITTEN_BY_SCRIPTS = re.compile(  # tables of tests/docs/*_listed.py, by their first lines
+    r"^(?:\| check \| rule \| |\| option \| has no effect where |\| keys, as the options |\| word \| ckpt \|).*\n(?:\|.*\n)*", re.M)
 SUFFIXES = {".md", ".cc", ".h", ".py", ".sh"}
 FOLDERS = ["bench", "checks", "core", "docs", "formats", "fuzz", "models", "packaging", "plan", "publish", "quantizers", "remote", "report",
            "tests", "tools", "transforms"]
@@ -105,6 +109,13 @@ def planted():
         yield from breaches(name, text)
     if not list(too_many({"a.md": ["one"]}, {})) or list(too_many({"a.md": ["one"]}, {"a.md": 1})):
         yield "the table of older breaches is not compared"
+    if not too_long(["one two", "three"], 2) or too_long(["one\n\n| word | ckpt |\n| --- | --- |\n| two | three |\n"], 1):
+        yield "words of documents are not counted"
+
+
+def too_long(pages, most=MOST_WORDS):
+    count = sum(len(WRITTEN_BY_SCRIPTS.sub("", text).split()) for text in pages)
+    return [f"documents: {count} words without the tables that scripts write; at most {most}"] * (count > most)
 
 
 def too_many(found, left):
@@ -114,15 +125,16 @@ def too_many(found, left):
 
 
 def main():
-    found = collections.defaultdict(list)
+    found, pages = collections.defaultdict(list), []
     for name, text in tree(pathlib.Path(sys.argv[-1])):
+        pages += [text] * name.endswith(".md")
         if ones := list(breaches(name, text)):
             found[owner(name)] += ones
     if sys.argv[1] == "--count":
         for name, ones in sorted(found.items()):
             print(f'    "{name}": {len(ones)},')
         return print(sum(map(len, found.values())))
-    wrong = list(planted() if sys.argv[1] == "--planted" else too_many(found, LEFT))
+    wrong = list(planted() if sys.argv[1] == "--planted" else [*too_many(found, LEFT), *too_long(pages)])
     print("\n".join(wrong) or "documents, comments and messages hold to plain English")
     sys.exit(1 if wrong else 0)
 

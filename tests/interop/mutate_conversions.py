@@ -1,6 +1,6 @@
 """Change one thing of a small Hugging Face checkpoint at a time, convert it with llama.cpp's converter and with ckpt, and
-compare: the same file, or refused by both. What differs on purpose is listed in DELIBERATE, after the table in
-docs/formats/hf_to_gguf.md. With transformers 4.57.6, which the converter asks for, and with 5 not all rows are needed.
+compare: the same file, or refused by both. DELIBERATE lists what differs on purpose; docs/formats/hf_to_gguf.md has what
+users may meet of it. With transformers 4.57.6, which the converter asks for, and with 5 not all rows are needed.
 
 usage: LLAMA_CPP=SOURCE_TREE python mutate_conversions.py CKPT TESTDATA WORK [PATTERN...]
 needs: llama.cpp v0.5.0's sources; torch transformers gguf and what else its converter imports

@@ -49,6 +49,7 @@ std::string hub_form(std::string_view url) {
   const size_t scheme = url.find("://");
   if (!url.starts_with("http") || scheme == url.npos) return {};
   std::string_view rest = url.substr(scheme + 3);
+  rest = rest.substr(0, rest.find_first_of("?#"));
   while (rest.ends_with('/')) rest.remove_suffix(1);
   const std::string_view host = take_word(rest, '/'), org = take_word(rest, '/'),
                          name = take_word(rest, '/'), kind = take_word(rest, '/');

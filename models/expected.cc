@@ -77,8 +77,8 @@ class Expansion {
 
   Status add_nextn_kinds() {
     if (!form_.has_mtp || !configs_.rules.has_nextn) return {};
-    CKPT_ASSIGN(const uint64_t count, text_.count_or_zero("num_nextn_predict_layers"));
-    CKPT_TRY(check_layers("num_nextn_predict_layers", count));
+    CKPT_ASSIGN(const uint64_t count, text_.count_or_zero(kNextnCountField));
+    CKPT_TRY(check_layers(kNextnCountField, count));
     kinds_.resize(kinds_.size() + count, {{"full_attention", has_experts()}, true});
     return {};
   }
@@ -145,7 +145,7 @@ class Expansion {
       CKPT_ASSIGN(const auto shape, text_.shape(rule.shape));
       CKPT_TRY(add(std::string(rule.name), rule, shape, ModelPart::kMtp));
     }
-    CKPT_ASSIGN(const uint64_t said, text_.count_or_zero("mtp_num_hidden_layers"));
+    CKPT_ASSIGN(const uint64_t said, text_.count_or_zero(kMtpCountField));
     const uint64_t layers = std::clamp<uint64_t>(said, 1, kMaxModelLayers);
     for (uint64_t layer = 0; layer < layers; ++layer) {
       const std::string name = fmt::format("mtp.layers.{}", layer);

@@ -434,6 +434,10 @@ Result<uint64_t> number_of_fields(const Family& table, const JsonValue& config,
 Result<std::vector<uint64_t>> numbers_of_fields(const Family& table, const JsonValue& config,
                                                 std::string_view text);
 
+// Fields that count layers for multi-token prediction: behind the last layer, or beside the model.
+inline constexpr const char* kNextnCountField = "num_nextn_predict_layers";
+inline constexpr const char* kMtpCountField = "mtp_num_hidden_layers";
+
 // Names that classes have for the number of routed experts of a layer, with a space between two.
 inline constexpr std::string_view kExpertCounts =
     "num_local_experts num_experts n_routed_experts moe_num_experts";

@@ -136,9 +136,17 @@ Fix gguf_instead(const Examined& on) {
       fmt::format("ckpt convert IN OUT.gguf{}", is_float ? " --to " CKPT_USUAL_TYPE : ""));
 }
 
+// A text, or a list of templates of which transformers takes the one named "default".
+const std::string* listed_template(const Examined& on) {
+  for (const JsonValue& each : list_in(on.tokenizer_config, "chat_template")) {
+    if (text_in(each, "name") == "default") return text_of(each, "template");
+  }
+  return text_of(on.tokenizer_config, "chat_template");
+}
+
 const std::string* chat_template(const Examined& on) {
   const Document* file = on.checkpoint.find_document("chat_template.jinja");
-  return file != nullptr ? &file->text() : text_of(on.tokenizer_config, "chat_template");
+  return file != nullptr ? &file->text() : listed_template(on);
 }
 
 std::string_view tool_parser(const Examined& on) {

@@ -208,6 +208,8 @@ class Examined {
   }
   const Tensor* tensor(std::string_view name) const;
   bool has_document(std::string_view path) const;
+  // As sentence-transformers saves it.
+  bool is_embedding_model() const { return has_document("modules.json"); }
   // Looked for once, when first asked: a large vocabulary takes longer than all other checks.
   const std::vector<TokenizerFault>& tokenizer_faults() const;
   bool has_vision_tensors() const { return has_vision_; }
@@ -356,6 +358,7 @@ bool is_split(const Checkpoint& checkpoint);
 Fix gguf_instead(const Examined& on);
 // A file of its own goes before tokenizer_config.json's; null if there is neither.
 const std::string* chat_template(const Examined& on);
+const std::string* listed_template(const Examined& on);  // that of tokenizer_config.json
 // vLLM's parser of the tool calls that the chat template teaches; empty: it teaches none.
 std::string_view tool_parser(const Examined& on);
 

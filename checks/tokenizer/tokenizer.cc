@@ -169,7 +169,7 @@ void look_end(const Look& look) {
 void look_template(const Look& look) {
   if (look.on.tokenizer_config.is_null()) return;
   const std::string* text = chat_template(look.on);
-  const std::string* inside = text_of(look.on.tokenizer_config, "chat_template");
+  const std::string* inside = listed_template(look.on);
   if (text == nullptr && !look.on.has_document("chat_template.json")) {
     look.report("chat_template.jinja", "no chat template");
   }

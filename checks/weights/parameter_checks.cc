@@ -285,7 +285,7 @@ bool is_head_skipped(const Look& look) {
 bool is_passed_over(const Look& look, const Extra& extra) {
   const Examined& on = look.on;
   const uint64_t first = whole(on.text_field("num_hidden_layers")).value_or(UINT64_MAX);
-  const uint64_t count = whole(on.text_field("num_nextn_predict_layers")).value_or(0);
+  const uint64_t count = whole(on.text_field(kNextnCountField)).value_or(0);
   const bool may_be_draft = extra.is_beyond && on.parameters.table->has_nextn;
   if (may_be_draft && has_layer_in(extra.name, first, count)) return true;
   if (extra.name.starts_with("lm_head.") && is_head_skipped(look)) return true;
@@ -341,7 +341,7 @@ void look_cache_scales(const Look& look, Gathered& found) {
 // Classes of transformers 4.57 have no default for their number, and without one vLLM looks for
 // their tensors in the model.
 void look_uncounted(const Look& look) {
-  const bool is_counted = member(look.on.text_config(), "num_nextn_predict_layers") != nullptr;
+  const bool is_counted = member(look.on.text_config(), kNextnCountField) != nullptr;
   const bool asks = look.is(Program::kVllm) && look.profile.has_transformers_4() &&
                     has_quirk(ruling_type(look), "nextn_uncounted");
   if (!asks || is_counted || !look.on.parameters.has_nextn) return;
@@ -377,7 +377,7 @@ void look_draft_layers(const Look& look) {
   const Family* table = on.parameters.table;
   if (table == nullptr) return;
   const bool is_mtp = table->has_mtp;
-  const char* field = is_mtp ? "mtp_num_hidden_layers" : "num_nextn_predict_layers";
+  const char* field = is_mtp ? kMtpCountField : kNextnCountField;
   const uint64_t declared = whole(on.text_field(field)).value_or(0);
   const bool is_mtp_there = std::ranges::any_of(
       on.checkpoint.tensors, [](const Tensor& tensor) { return tensor.name.starts_with("mtp."); });

@@ -114,6 +114,8 @@ void look_tied(const Look& look) {
                         });
   const bool is_known = is_named && (is_said || is_compared) && !is_tied && !is_embedding;
   if (!is_known || !is_causal || on.checkpoint.has_head()) return;
+  // vLLM builds an embedding model without a head. Source: model_executor/models/adapters.py.
+  if (look.is(Program::kVllm) && on.is_embedding_model()) return;
   // Without quantization vLLM looks for parameters that nothing filled.
   const bool is_refused = look.is(Program::kVllm) && look.on.quantization() == nullptr;
   look.report(kTie,

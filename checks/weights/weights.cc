@@ -29,7 +29,7 @@ std::vector<std::string_view> forms_read(const Look& look) {
     if (!on.checkpoint.has_head()) std::ranges::copy(listed("(headless)"), std::back_inserter(out));
   }
   // Embedding models and classifiers may be saved without the prefix of the wrapping class.
-  const bool is_pooled = on.has_document("modules.json") || on.model_class.ends_with("Model") ||
+  const bool is_pooled = on.is_embedding_model() || on.model_class.ends_with("Model") ||
                          on.model_class.ends_with("Classification");
   if (is_pooled) std::ranges::copy(listed("(pooled)"), std::back_inserter(out));
   return out;
@@ -85,6 +85,7 @@ void look_prefix(const Look& look) {
   std::vector<std::string> rules;
   std::set<std::string_view> fronts;  // of names that are read: empty
   std::string place, found;
+  bool is_text_elsewhere = false;
   for (const auto& [form, names] : on.parameters.forms) {
     const std::string_view wanted = form_wanted(read, names);
     const bool is_read = wanted.empty() || std::ranges::count(read, form) != 0;
@@ -92,6 +93,7 @@ void look_prefix(const Look& look) {
     if (is_read) continue;
     add_renames(names, wanted, rules);
     const bool is_text = names.kind == NameKind::kText;
+    is_text_elsewhere = is_text_elsewhere || is_text;
     if (!place.empty() && !is_text) continue;
     place = is_text ? names.lead + "layers.*" : form + ".*";
     found = fmt::format("{}; '{}' wants {}{}.*", words_for(names, on, is_wrapper), on.model_class,
@@ -99,8 +101,9 @@ void look_prefix(const Look& look) {
                         is_text ? "layers" : "");
   }
   if (place.empty()) return;
-  // Of these one wrapper could be made, where others are renamed.
-  const bool is_wrapped_again = has_quirk(on.text_type, "takes_wrapper_names");
+  // vl-wrap makes the names of a wrapper from those of these text models. It renames no tower.
+  const bool is_wrapped_again =
+      is_text_elsewhere && has_quirk(on.text_type, "takes_wrapper_names");
   Fix rename;
   const bool is_in_front = fronts.size() == 1 && !fronts.begin()->empty();
   rename.step = is_in_front ? fmt::format("rename:from={},to=", *fronts.begin())
@@ -179,7 +182,7 @@ void look_mlx(const Look& look) {
 constexpr Check kWeightChecks[] = {
     {"W01", "tensor names are those of the class",
      "U: vllm* tensorrt-llm, S: sglang transformers*",
-     "There is no module or parameter named 'model' in Qwen3_5ForConditionalGeneration", "",
+     "There is no module or parameter named 'model'", "",
      look_prefix, "vl-wrap"},
     {"W12", "experts are single where the program reads them so",
      "U: vllm-tf4, S: sglang transformers-4, W: vllm-tf5 tensorrt-llm",

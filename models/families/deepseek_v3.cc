@@ -1,5 +1,5 @@
-// DeepSeek-V2, V3 and V3.2, Youtu-LLM, Mistral 4, GLM-4.7-Flash, MiniCPM3, and GLM-5 with its sparse
-// attention: keys and values come from a short latent (MLA).
+// DeepSeek-V2, V3 and V3.2, Youtu-LLM, Mistral 4, GLM-4.7-Flash, MiniCPM3, and GLM-5 with its
+// sparse attention: keys and values come from a short latent (MLA).
 //
 //   kv_b_proj, rows of a head:  keys [nope] | values [v]      a row is one latent
 //   k_b {heads, latent, nope}, v_b {heads, v, latent}

@@ -76,6 +76,20 @@ TEST(Safetensors, EveryDtypeHasItsCodecAndBytes) {
   EXPECT_EQ(*checkpoint.file_metadata.at("dtypes.safetensors").find_text("format"), "pt");
 }
 
+// As other programs write them; the reference library reads both.
+TEST(Safetensors, NullMetadataAndUnknownFieldsAreSkipped) {
+  const std::string json =
+      R"({"__metadata__":null,"a":{"note":{"b":[1,{"c":[]}]},"dtype":"U8","shape":[2],"more":1,)"
+      R"("data_offsets":[0,2]}})";
+  const TemporaryFolder folder;
+  const fs::path file = folder.path() / "a.safetensors";
+  write_file(file, framed_header(json) + "xy");
+  const auto read = find_format("safetensors")->read(file, all_codecs(), {});
+  ASSERT_TRUE(read.has_value()) << read.error().text();
+  EXPECT_EQ(read->tensors.size(), 1u);
+  EXPECT_EQ(part_bytes(tensor(*read, "a")), "xy");
+}
+
 TEST(Safetensors, TensorsComeInFileOrder) {
   const Checkpoint checkpoint = read_good_safetensors("dtypes.safetensors");
   uint64_t offset = 0;

@@ -173,8 +173,8 @@ class ConfigReader {
       case KeySource::kRopeBase: rope_["rope_theta"] = number; return;
       case KeySource::kRopeBaseSliding: config_["rope_local_base_freq"] = number; return;
       case KeySource::kNextnLayers:
-        config_[family_.nextn == NextnLayers::kKept ? "num_nextn_predict_layers"
-                                                    : "mtp_num_hidden_layers"] = number;
+        config_[family_.nextn == NextnLayers::kKept ? kNextnCountField : kMtpCountField] =
+            number;
         return;
       case KeySource::kRopeField:
       case KeySource::kRopeNeeded: rope_[fields] = number; return;

@@ -45,9 +45,25 @@ std::vector<const Family*> families_named(std::string_view name, const Checkpoin
   return out;
 }
 
+// llama.cpp rejects a key of another type. That is reported before a configuration is made of it.
+Status check_key_types(const Checkpoint& file, const Family& family) {
+  constexpr std::string_view kSingleKinds = "ufbtU";
+  const std::string prefix = fmt::format("{}.", family.name);
+  for (const MetaEntry& entry : file.metadata.entries) {
+    if (!entry.key.starts_with(prefix) || entry.value.type == MetaType::kArray) continue;
+    const auto key = find_gguf_key(family.name, entry.key);
+    const bool is_single = key && key->is_read && kSingleKinds.find(key->kind) != std::string::npos;
+    if (!is_single || entry.value.type == key->type) continue;
+    return corrupt("key '{}' is {}; expected {}", entry.key, name(entry.value.type),
+                   name(key->type));
+  }
+  return {};
+}
+
 Result<ReturnedFolder> folder_of_family(const Checkpoint& file, const Family& family,
                                         const Codec& floats, bool keeps_mxfp4,
                                         const Context& context) {
+  CKPT_TRY(check_key_types(file, family));
   CKPT_ASSIGN(JsonValue config, returned_config(file, family, torch_name(floats)));
   if (keeps_mxfp4 && has_word(family.quirks, "keeps_mxfp4")) add_mxfp4_statement(config);
   ReturnedFolder out;

@@ -10,6 +10,7 @@
 #include "core/base/counted.h"
 #include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"
+#include "models/models.h"
 #include "transforms/lora/model_weights.h"
 
 namespace ckpt {
@@ -37,7 +38,13 @@ Status write_class(Checkpoint& model, std::string_view ending, uint64_t labels) 
     return unsupported("config.json: architectures is {}; expected a model of language",
                        classes == nullptr ? "absent" : classes->dump(0));
   }
-  name.replace(name.size() - old->size(), old->size(), ending);
+  // The text model of a wrapper's family has a classifier of its own: Gemma3TextFor...
+  const Family* family = table_of_architecture(name);
+  const bool is_text = family != nullptr && old == std::begin(kTaskEndings) &&
+                       family->text_type().ends_with("_text");
+  name.resize(name.size() - old->size());
+  name += is_text ? "Text" : "";
+  name += ending;
   config->root.set("architectures", JsonText::texts({name}));
   config->root.set("num_labels", JsonText::number(labels));
   for (const char* key : {"id2label", "label2id"}) config->root.remove(key);

@@ -145,8 +145,8 @@ std::set<uint64_t> draft_layers(const Checkpoint& checkpoint, const Model& model
 // Layers behind the last are those that config.json counts, whether or not their tensors are here:
 // llama.cpp does without them.
 Status count_nextn(bool keep_mtp, const std::set<uint64_t>& drafts, Model& model) {
-  const bool is_nextn = model.field("num_nextn_predict_layers") != nullptr;
-  const char* field = is_nextn ? "num_nextn_predict_layers" : "mtp_num_hidden_layers";
+  const bool is_nextn = model.field(kNextnCountField) != nullptr;
+  const char* field = is_nextn ? kNextnCountField : kMtpCountField;
   const JsonValue* said = model.field(field);
   CKPT_ASSIGN(const uint64_t count, said == nullptr ? Result<uint64_t>(0) : model.count(field));
   if (model.mtp_layers <= count) {

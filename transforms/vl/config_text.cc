@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "core/base/numbers.h"
+#include "models/models.h"
 #include "transforms/facts/serving_config.h"
 #include "transforms/vl/config.h"
 
@@ -158,7 +159,7 @@ JsonText layer_types_for(uint64_t layers, uint64_t interval) {
 
 Status trim_layer_types(JsonText& types, const JsonText& text, uint64_t layers) {
   const size_t found = types.items().size();
-  const uint64_t mtp = text.find_whole("mtp_num_hidden_layers").value_or(0);
+  const uint64_t mtp = text.find_whole(kMtpCountField).value_or(0);
   if (found == layers) return {};
   if (found < layers || found - layers != mtp) {
     return corrupt("config.json: layer_types names {} layers; expected {}", found, layers);

@@ -4,7 +4,8 @@
 //
 // "name:kind"; the kinds are
 //   u, f, b, t     a number, a float, a flag, a text
-//   U              a number or one a block; T the same but for blocks of multi-token prediction
+//   U              a number or one a block; T the same but for blocks of multi-token prediction;
+//                  F as T, with floats
 //   P              a number, or a number or flag for each block
 //   A              a list of flags or numbers; S four sections of rope; L a list of the tokenizer;
 //                  C a list of texts
@@ -91,8 +92,8 @@ constexpr std::string_view kKeysOfArchitecture =
     " target_layers:A time_decay_extra_dim:u time_mix_extra_dim:u token_shift_count:u"
     " wkv.head_size:u ";
 
-// Written by converters, and read as any type or not at all. Source: gguf-py/gguf/constants.py and
-// gguf_writer.py; i is a signed number.
+// Written by converters, and read as any type or not at all, but for xielu's, which apertus reads.
+// Source: gguf-py/gguf/constants.py and gguf_writer.py; i is a signed number.
 constexpr std::string_view kKeysOfWriters =
     " general.type:t general.quantization_version:u general.author:t general.version:t"
     " general.organization:t general.finetune:t general.basename:t general.description:t"
@@ -108,8 +109,8 @@ constexpr std::string_view kKeysOfWriters =
     " tokenizer.ggml.cls_token_id:u tokenizer.ggml.precompiled_charsmap:A"
     " tokenizer.huggingface.json:t tokenizer.rwkv.world:t tokenizer.chat_template:t"
     " tokenizer.chat_templates:C adapter.type:t adapter.lora.alpha:f adapter.lora.task_name:t"
-    " adapter.lora.prompt_prefix:t adapter.alora.invocation_tokens:A xielu.alpha_n:f"
-    " xielu.alpha_p:f xielu.beta:f xielu.eps:f ";
+    " adapter.lora.prompt_prefix:t adapter.alora.invocation_tokens:A xielu.alpha_n:F"
+    " xielu.alpha_p:F xielu.beta:F xielu.eps:F ";
 
 // Values that llama.cpp assumes for keys that a file lacks. A word NAME=VALUE applies to the key
 // ARCHITECTURE.NAME of every architecture. A word ARCHITECTURE/NAME=VALUE applies to one
@@ -150,7 +151,8 @@ char kind_in(std::string_view list, std::string_view key) {
 
 MetaType type_of_kind(char kind) {
   switch (kind) {
-    case 'f': return MetaType::kF32;
+    case 'f':
+    case 'F': return MetaType::kF32;
     case 'b': return MetaType::kBool;
     case 't': return MetaType::kText;
     case 'S':
@@ -189,7 +191,8 @@ std::optional<GgufKey> find_gguf_key(std::string_view architecture, std::string_
                        : is_numbered_text(key) ? 't'
                                                : kind_in(kKeysOfWriters, key);
   if (written == 0) return std::nullopt;
-  return GgufKey{written, type_of_kind(written), read != 0};
+  const bool is_of_apertus = written == 'F';  // which alone reads these
+  return GgufKey{written, type_of_kind(written), read != 0 || is_of_apertus};
 }
 
 namespace {

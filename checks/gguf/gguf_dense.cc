@@ -1,7 +1,7 @@
 // Architectures of GGUF without routed experts, or where they take the place of the MLP. Sources:
 // llama.cpp v0.5.0 src/models/{llama,granite,granite-moe,mistral3,smollm3,seed-oss,qwen2,qwen2vl,
 // qwen3,qwen3vl,olmo,olmo2,phi2,phi3,gemma,gemma2,gemma3,gemma4,command-r,cohere2,stablelm,
-// starcoder2,gptneox,exaone4,glm4,ernie4-5}.cpp.
+// starcoder2,gptneox,exaone4,glm4,ernie4-5,arcee,apertus,chatglm,hunyuan-vl,minicpm}.cpp.
 #include "checks/gguf/gguf_rows.h"
 
 namespace ckpt {
@@ -20,7 +20,6 @@ constexpr GgufRow kEmbeddingRows[] = {{"token_embd.weight", "embd vocab"}};
 constexpr GgufRow kOlmo2Rows[] = {
     {"blk.{}.attn_q_norm.weight",         "embd"},
     {"blk.{}.attn_k_norm.weight",         "embd/head*head_kv"},
-    {"blk.{}.post_{attention,ffw}_norm.weight", "embd"},
 };
 constexpr GgufRow kPhi2Rows[] = {
     {"output_norm.bias",        "embd"},
@@ -35,13 +34,8 @@ constexpr GgufRow kBiasedFeed[] = {
     {"blk.{}.ffn_up.bias",      "ff"},
 };
 constexpr GgufRow kPhi3Rows[] = {
-    {"blk.{}.attn_{q,k,v}",       "embd embd v_gqa v_gqa"},
-    {"blk.{}.attn_output.weight", "embd embd"},
-    {"blk.{}.ffn_down.weight",    "ff embd"},
-    {"blk.{}.ffn_up.weight",      "embd 2*ff"},
     {"rope_factors_{long,short}.weight", "rot/two", "optional first"},
 };
-constexpr GgufRow kGemma2Rows[] = {{"blk.{}.post_{attention,ffw}_norm.weight", "embd"}};
 constexpr GgufRow kGemma3Rows[] = {
     {"dense_2.weight", "embd dense_2_out", "optional"},
     {"dense_3.weight", "dense_3_in embd",  "optional"},
@@ -70,7 +64,6 @@ constexpr GgufRow kGemma4Rows[] = {
     {"blk.{}.proj.weight",            "per_layer embd", "per_layer"},
     {"blk.{}.post_norm.weight",       "embd", "per_layer"},
 };
-constexpr GgufRow kInputNorm[] = {{"blk.{}.attn_norm.weight", "embd"}};
 // Command R+ has 64 layers.
 constexpr GgufRow kCommandRows[] = {
     {"blk.{}.attn_q_norm.weight", "k head",    "plus"},
@@ -98,18 +91,12 @@ constexpr GgufRow kGptNeoxRows[] = {
 constexpr GgufRow kExaone4Rows[] = {
     {"blk.{}.attn_{q,k,v}",       "embd head*k k_gqa v_gqa"},
     {"blk.{}.attn_output.weight", "embd embd"},
-    {"rope_freqs.weight",         "rot/two", "optional first"},
-    {"blk.{}.post_{attention,ffw}_norm.weight", "embd"},
     {"blk.{}.nextn.eh_proj.weight",          "2*embd embd", "nextn"},
     {"blk.{}.nextn.{e,h}norm.weight",        "embd", "nextn"},
     {"blk.{}.nextn.shared_head_norm.weight", "embd", "nextn optional"},
 };
-constexpr GgufRow kGlm4Rows[] = {
-    {"blk.{}.post_{attention,ffw}_norm.weight", "embd"},
-    {"blk.{}.ffn_down.weight",            "ff embd"},
-    {"blk.{}.ffn_up.weight",              "embd 2*ff"},
-};
 constexpr GgufRow kOutputBiases[] = {{"blk.{}.attn_output.bias", "embd", "optional"}};
+constexpr GgufRow kApertusRows[] = {{"blk.{}.attn_{q,k}_norm.bias", "k", "optional"}};
 constexpr GgufRow kErnieRows[] = {
     {"blk.{}.exp_probs_b.bias",      "expert", "moe optional"},
     {"blk.{}.ffn_gate_exps.weight",  "embd ff_exp expert", "moe optional"},
@@ -132,10 +119,11 @@ const GgufArchitecture kDenseArchitectures[] = {
     {.names = " llama ", .rows = kLlamaLists, .keys = "vocab_size", .graph = "turned_whole"},
     {.names = " granite ", .rows = kLlamaLists,
      .keys = "logit_scale! residual_scale embedding_scale attention.scale"
-             " expert_shared_feed_forward_length deepstack_mapping", .graph = "turned_whole"},
+             " expert_shared_feed_forward_length deepstack_mapping",
+     .graph = "turned_whole heads_of_block"},
     {.names = " granitemoe ", .rows = kLlamaLists,
      .keys = "logit_scale! residual_scale embedding_scale attention.scale"
-             " expert_shared_feed_forward_length", .graph = "turned_whole"},
+             " expert_shared_feed_forward_length", .graph = "turned_whole heads_of_block"},
     {.names = " mistral3 ", .rows = kLlamaLists,
      .keys = "attention.temperature_scale rope.scaling.yarn_beta_fast rope.scaling.yarn_beta_slow"
              " rope.scaling.yarn_log_multiplier", .graph = "turned_whole"},
@@ -151,24 +139,26 @@ const GgufArchitecture kDenseArchitectures[] = {
      .keys = "rope.dimension_sections! n_deepstack_layers", .graph = "turned_whole deepstack"},
     {.names = " olmo ", .rows = {kEmbeddingRows, kTiedHead, kSquareAttention, kDense},
      .norm = kLayerNorm, .keys = "attention.clamp_kqv", .graph = "turned_whole"},
-    {.names = " olmo2 ", .rows = {kFrame, kHead, kSquareAttention, kOlmo2Rows, kDense},
+    {.names = " olmo2 ", .rows = {kFrame, kHead, kSquareAttention, kOlmo2Rows, kOutputNorms,
+              kDense},
      .keys = "attention.sliding_window attention.sliding_window_pattern rope.freq_base_swa",
      .graph = "turned_whole", .sliding = Sliding::kIfSaid, .sliding_pattern = 4},
     {.names = " phi2 ", .rows = {kFrame, kHead, kSquareAttention, kPhi2Rows, kBiasedFeed},
      .norm = kLayerNorm},
-    {.names = " phi3 ", .rows = {kFrame, kTiedHead, kNorms, kPhi3Rows},
+    {.names = " phi3 ",
+     .rows = {kFrame, kTiedHead, kNorms, kSquareAttention, kFusedFeed, kPhi3Rows},
      .keys = "attention.sliding_window"},
     {.names = " gemma ", .rows = {kFrame, kNorms, kAttention, kDense}, .graph = "other_values"},
-    {.names = " gemma2 ", .rows = {kFrame, kNorms, kAttention, kGemma2Rows, kDense},
+    {.names = " gemma2 ", .rows = {kFrame, kNorms, kAttention, kOutputNorms, kDense},
      .keys = "attention.sliding_window attention.sliding_window_pattern rope.freq_base_swa"
              " attn_logit_softcapping final_logit_softcapping", .graph = "other_values",
      .sliding = Sliding::kAlways, .sliding_pattern = 2},
     {.names = " gemma3 ",
-     .rows = {kFrame, kTiedHead, kGemma3Rows, kNorms, kAttention, kHeadNorms, kGemma2Rows, kDense},
+     .rows = {kFrame, kTiedHead, kGemma3Rows, kNorms, kAttention, kHeadNorms, kOutputNorms, kDense},
      .keys = "attention.sliding_window attention.sliding_window_pattern rope.freq_base_swa"
              " final_logit_softcapping", .graph = "other_values", .sliding = Sliding::kIfSaid,
      .sliding_pattern = 6},
-    {.names = " gemma4 ", .rows = {kFrame, kTiedHead, kNorms, kGemma2Rows, kGemma4Rows},
+    {.names = " gemma4 ", .rows = {kFrame, kTiedHead, kNorms, kOutputNorms, kGemma4Rows},
      .keys = "attention.sliding_window! attention.sliding_window_pattern:A!"
              " attention.shared_kv_layers rope.freq_base_swa expert_feed_forward_length"
              " embedding_length_per_layer_input! attention.key_length_swa!"
@@ -188,10 +178,12 @@ const GgufArchitecture kDenseArchitectures[] = {
     {.names = " gptneox ",
      .rows = {kFrame, kHead, kNorms, kGptNeoxRows, kStarcoder2Rows, kBiasedFeed},
      .norm = kLayerNorm, .keys = "use_parallel_residual!"},
-    {.names = " exaone4 ", .rows = {kFrame, kTiedHead, kExaone4Rows, kHeadNorms, kDense},
+    {.names = " exaone4 ",
+     .rows = {kFrame, kTiedHead, kExaone4Rows, kRopeFreqs, kOutputNorms, kHeadNorms, kDense},
      .keys = "attention.sliding_window", .graph = "turned_whole", .has_nextn = true,
      .sliding = Sliding::kOf64Layers, .sliding_pattern = 4},
-    {.names = " glm4 ", .rows = {kFrame, kTiedHead, kNorms, kAttention, kGlm4Rows, kNextn},
+    {.names = " glm4 ",
+     .rows = {kFrame, kTiedHead, kNorms, kAttention, kOutputNorms, kFusedFeed, kNextn},
      .keys = "rope.dimension_sections", .graph = "axes_if_said", .has_nextn = true},
     {.names = " ernie4_5 ",
      .rows = {kFrame, kTiedHead, kNorms, kWideAttention, kOutputBiases, kDense},
@@ -201,6 +193,19 @@ const GgufArchitecture kDenseArchitectures[] = {
      .keys = "rope.dimension_sections expert_feed_forward_length!"
              " expert_shared_feed_forward_length interleave_moe_layer_step!"
              " leading_dense_block_count", .graph = "turned_whole"},
+    {.names = " arcee ", .rows = {kFrame, kTiedHead, kNorms, kAttention, kRopeFreqs, kGateless},
+     .graph = "turned_whole"},
+    {.names = " apertus ",
+     .rows = {kFrame, kHead, kNorms, kWideAttention, kOutputBiases, kHeadNorms, kApertusRows, kRope,
+              kGateless},
+     .keys = "/xielu.alpha_n! /xielu.alpha_p! /xielu.beta! /xielu.eps!", .graph = "turned_whole"},
+    {.names = " chatglm ", .rows = {kFrame, kTiedHead, kNorms, kSquareAttention, kFusedFeed}},
+    {.names = " hunyuan-dense ",
+     .rows = {kFrame, kTiedHead, kNorms, kAttention, kHeadNorms, kDense},
+     .keys = "rope.dimension_sections", .graph = "turned_whole lone_expert"},
+    {.names = " minicpm ",
+     .rows = {kFrame, kTiedHead, kNorms, kAttention, kOutputBiases, kRope, kLlamaFeed},
+     .keys = "logit_scale residual_scale embedding_scale", .graph = "turned_whole heads_of_block"},
 };
 // clang-format on
 

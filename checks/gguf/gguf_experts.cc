@@ -1,5 +1,6 @@
 // Architectures of GGUF that route tokens to experts. Sources: llama.cpp v0.5.0 src/models/{llama4,
-// olmoe,phimoe,openai-moe,minimax-m2,qwen2moe,qwen3moe,qwen3vlmoe,glm4-moe,deepseek2,glm-dsa}.cpp.
+// olmoe,phimoe,openai-moe,minimax-m2,qwen2moe,qwen3moe,qwen3vlmoe,glm4-moe,deepseek2,glm-dsa,
+// deepseek32,dots1,exaone-moe,bailingmoe2,afmoe,cohere2moe,hy-v3}.cpp.
 #include "checks/gguf/gguf_rows.h"
 
 namespace ckpt {
@@ -9,7 +10,6 @@ using namespace gguf_rows;
 
 // clang-format off
 constexpr GgufRow kLlama4Rows[] = {
-    {"rope_freqs.weight",            "rot/two", "optional first"},
     {"blk.{}.ffn_{gate,up,down}.weight", "embd ff", "!interleaved"},
     {"blk.{}.ffn_gate_inp.weight",   "embd expert", "interleaved"},
     {"blk.{}.ffn_{gate,down,up}_exps.weight", "embd ff_exp expert", "interleaved"},
@@ -69,10 +69,11 @@ constexpr GgufRow kLatentRows[] = {
     {"blk.{}.attn_v_b.weight",       "lora_kv v_mla head", "mla"},
     {"blk.{}.attn_kv_b.weight",      "lora_kv head*nope+head*v_mla", "!mla"},
     {"blk.{}.attn_output.weight",    "head*v_mla embd"},
+};
+constexpr GgufRow kFusedRouted[] = {
     {"blk.{}.exp_probs_b.bias",      "expert", "moe optional"},
     {"blk.{}.ffn_{gate,up}_exps",    "embd ff_exp expert", "moe"},
     {"blk.{}.ffn_down_exps.weight",  "ff_exp embd expert", "moe"},
-    {"blk.{}.ffn_{gate,up,down}_shexp.weight", "embd ff_exp*shared", "moe"},
 };
 constexpr GgufRow kIndexerRows[] = {
     {"blk.{}.indexer.k_norm.weight",   "indexer_k", "optional"},
@@ -81,6 +82,49 @@ constexpr GgufRow kIndexerRows[] = {
     {"blk.{}.indexer.attn_k.weight",   "embd indexer_k", "optional"},
     {"blk.{}.indexer.attn_q_b.weight", "lora_q indexer_head*indexer_k", "optional"},
 };
+constexpr GgufRow kEachIndexerRows[] = {
+    {"blk.{}.indexer.k_norm.{weight,bias}", "indexer_k"},
+    {"blk.{}.indexer.proj.weight",     "embd indexer_head"},
+    {"blk.{}.indexer.attn_k.weight",   "embd indexer_k"},
+    {"blk.{}.indexer.attn_q_b.weight", "lora_q indexer_head*indexer_k"},
+};
+constexpr GgufRow kAllHeads[] = {
+    {"blk.{}.attn_{q,k,v}",       "embd head*k head*k head*k"},
+    {"blk.{}.attn_output.weight", "head*k embd"},
+};
+// The loader counts the tensor of rope twice where blocks for multi-token prediction follow.
+constexpr GgufRow kExaoneMoeRows[] = {
+    {"rope_freqs.weight", "rot/two", "optional first !drafts"},
+    {"blk.{}.ffn_{gate,up,down}_shexp.weight", "embd shexp_width", "moe"},
+};
+constexpr GgufRow kBailing2Rows[] = {
+    {"blk.{}.attn_qkv.weight",          "embd embd+2*v_gqa"},
+    {"blk.{}.attn_output.weight",       "head*k embd"},
+    {"blk.{}.ffn_{gate,up,down}_shexp.weight", "embd shexp_width*shared", "moe"},
+    {"blk.{}.layer_output_norm.weight", "embd", "nextn"},
+};
+constexpr GgufRow kAfmoeRows[] = {
+    {"blk.{}.attn_gate.weight", "embd head*k"},
+    {"blk.{}.ffn_{gate,up,down}_shexp.weight", "embd ff_exp*shared", "moe shared"},
+};
+constexpr GgufRow kCohere2MoeRows[] = {
+    {"blk.{}.ffn_{gate,up}_exps",   "embd exp_or_ff expert", "moe"},
+    {"blk.{}.ffn_down_exps.weight", "exp_or_ff embd expert", "moe"},
+    {"blk.{}.ffn_{gate,up,down}_shexp.weight", "embd ff_shexp", "moe shared ff_shexp"},
+    {"blk.{}.ffn_{gate,up,down}_shexp.weight", "embd exp_or_ff*shared", "moe shared !ff_shexp"},
+};
+// A block is a dense one where it has no router. The graph passes over a gate that is not there.
+constexpr GgufRow kHyV3Rows[] = {
+    {"blk.{}.ffn_{down,up}.weight",      "embd ff", "!routed read"},
+    {"blk.{}.ffn_gate.weight",           "embd ff", "!routed needed"},
+    {"blk.{}.ffn_{gate,up,down}.weight", "embd ff", "routed alone optional"},
+    {"blk.{}.ffn_gate_inp.weight",       "embd expert", "routed needed"},
+    {"blk.{}.exp_probs_b",               "expert", "routed optional"},
+    {"blk.{}.ffn_{gate,up}_exps",        "embd expert_width expert", "routed needed"},
+    {"blk.{}.ffn_down_exps.weight",      "expert_width embd expert", "routed read"},
+    {"blk.{}.ffn_{up,down}_shexp.weight", "embd shexp_width", "routed read"},
+    {"blk.{}.ffn_gate_shexp.weight",     "embd shexp_width", "routed needed"},
+};
 // clang-format on
 
 constexpr GgufRowLists kQwen3MoeLists = {kFrame,         kTiedHead,  kNorms,
@@ -88,7 +132,7 @@ constexpr GgufRowLists kQwen3MoeLists = {kFrame,         kTiedHead,  kNorms,
 
 // clang-format off
 const GgufArchitecture kExpertArchitectures[] = {
-    {.names = " llama4 ", .rows = {kFrame, kTiedHead, kNorms, kAttention, kLlama4Rows},
+    {.names = " llama4 ", .rows = {kFrame, kTiedHead, kNorms, kAttention, kRopeFreqs, kLlama4Rows},
      .keys = "expert_feed_forward_length! interleave_moe_layer_step! attention.sliding_window"
              " attention.sliding_window_pattern rope.freq_base_swa",
      .graph = "turned_whole rope_left_out", .needs_experts = true, .sliding = Sliding::kUnlessZero,
@@ -120,7 +164,8 @@ const GgufArchitecture kExpertArchitectures[] = {
              " leading_dense_block_count expert_weights_scale expert_weights_norm"
              " expert_gating_func", .graph = "axes_if_said", .needs_experts = true,
      .has_nextn = true, .may_lack_nextn = true},
-    {.names = " deepseek2 ", .rows = {kFrame, kTiedHead, kNorms, kLatentRows, kLeading, kNextn},
+    {.names = " deepseek2 mistral4 ",
+     .rows = {kFrame, kTiedHead, kNorms, kLatentRows, kLeading, kFusedRouted, kShared, kNextn},
      .keys = "vocab_size leading_dense_block_count attention.kv_lora_rank!"
              " attention.key_length_mla attention.value_length_mla expert_feed_forward_length!"
              " expert_shared_count! expert_weights_scale expert_weights_norm expert_gating_func"
@@ -128,14 +173,64 @@ const GgufArchitecture kExpertArchitectures[] = {
              " attention.temperature_length", .graph = "other_values low_rank", .has_nextn = true,
      .may_lack_nextn = true},
     {.names = " glm-dsa ",
-     .rows = {kFrame, kTiedHead, kNorms, kLatentRows, kIndexerRows, kLeading, kNextn},
+     .rows = {kFrame, kTiedHead, kNorms, kLatentRows, kIndexerRows, kLeading, kFusedRouted,
+              kShared, kNextn},
      .keys = "expert_feed_forward_length! rope.dimension_sections expert_shared_count!"
              " leading_dense_block_count expert_weights_scale expert_weights_norm"
              " attention.q_lora_rank! attention.kv_lora_rank! attention.key_length_mla"
              " attention.value_length_mla attention.indexer.head_count!"
              " attention.indexer.key_length! attention.indexer.top_k! attention.indexer.types"
-             " expert_gating_func", .graph = "other_values mla_alone", .has_nextn = true,
+             " expert_gating_func", .graph = "other_values mla_alone indexer", .has_nextn = true,
      .may_lack_nextn = true},
+    {.names = " deepseek32 ",
+     .rows = {kFrame, kTiedHead, kNorms, kLatentRows, kEachIndexerRows, kLeading, kRouted, kShared,
+              kNextn},
+     .keys = "expert_feed_forward_length! rope.dimension_sections expert_shared_count!"
+             " leading_dense_block_count expert_weights_scale expert_weights_norm"
+             " attention.q_lora_rank! attention.kv_lora_rank! attention.key_length_mla"
+             " attention.value_length_mla attention.indexer.head_count!"
+             " attention.indexer.key_length! attention.indexer.top_k! expert_gating_func!"
+             " rope.scaling.yarn_log_multiplier",
+     .graph = "other_values mla_alone indexer gates", .has_nextn = true, .may_lack_nextn = true},
+    {.names = " dots1 ",
+     .rows = {kFrame, kHead, kNorms, kAllHeads, kHeadNorms, kLeading, kRouted, kShared},
+     .keys = "leading_dense_block_count expert_feed_forward_length! expert_shared_count!"
+             " expert_weights_scale expert_weights_norm expert_gating_func",
+     .graph = "turned_whole gates all_heads"},
+    {.names = " exaone-moe ",
+     .rows = {kFrame, kHead, kNorms, kWideAttention, kHeadNorms, kExaoneMoeRows, kLeading, kRouted,
+              kNextn},
+     .keys = "attention.sliding_window! attention.sliding_window_pattern rope.freq_base_swa"
+             " expert_shared_count expert_feed_forward_length! expert_shared_feed_forward_length"
+             " expert_gating_func! expert_weights_scale expert_weights_norm"
+             " leading_dense_block_count", .graph = "turned_whole gates dense_nextn",
+     .has_nextn = true, .sliding = Sliding::kAlways, .sliding_pattern = 4},
+    {.names = " bailingmoe2 ",
+     .rows = {kFrame, kHead, kNorms, kHeadNorms, kBailing2Rows, kLeading, kRouted, kNextn},
+     .keys = "leading_dense_block_count expert_feed_forward_length! expert_shared_count!"
+             " expert_shared_feed_forward_length expert_weights_scale expert_weights_norm"
+             " expert_gating_func!", .graph = "gates", .needs_experts = true, .has_nextn = true},
+    {.names = " afmoe ",
+     .rows = {kFrame, kTiedHead, kNorms, kAttention, kHeadNorms, kOutputNorms, kLeading,
+              kBiasedRouted, kAfmoeRows},
+     .keys = "leading_dense_block_count expert_feed_forward_length! expert_shared_count!"
+             " expert_gating_func expert_weights_scale expert_weights_norm attention.sliding_window"
+             " attention.sliding_window_pattern rope.freq_base_swa", .graph = "slides_only",
+     .sliding = Sliding::kIfSaid, .sliding_pattern = 4},
+    {.names = " cohere2moe ",
+     .rows = {kFrame, kTiedHead, kInputNorm, kWideAttention, kLeading, kCohere2MoeRows, kNextn},
+     .norm = "attention.layer_norm_epsilon attention.layer_norm_rms_epsilon",
+     .keys = "attention.sliding_window! attention.sliding_window_pattern rope.freq_base_swa"
+             " logit_scale! leading_dense_block_count! expert_feed_forward_length!"
+             " expert_shared_feed_forward_length expert_shared_count expert_weights_norm"
+             " expert_weights_scale expert_gating_func", .graph = "turned_whole first_is_full",
+     .needs_experts = true, .has_nextn = true, .may_lack_nextn = true,
+     .sliding = Sliding::kAlways, .sliding_pattern = 4},
+    {.names = " hy_v3 ",
+     .rows = {kFrame, kTiedHead, kNorms, kAttention, kHeadNorms, kHyV3Rows, kNextn},
+     .keys = "expert_feed_forward_length! expert_shared_feed_forward_length expert_gating_func"
+             " expert_weights_scale expert_weights_norm", .graph = "turned_whole dense_if_fed",
+     .has_nextn = true, .may_lack_nextn = true},
 };
 // clang-format on
 

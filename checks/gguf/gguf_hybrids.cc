@@ -29,10 +29,7 @@ constexpr GgufRow kSharedExpertRows[] = {
     {"blk.{}.ffn_gate_inp_shexp.weight", "embd"},
     {"blk.{}.ffn_{gate,up,down}_shexp.weight", "embd shared_width"},
 };
-constexpr GgufRow kGraniteHybridRows[] = {
-    {"rope_freqs.weight",            "rot/two", "optional first"},
-    {"blk.{}.ffn_norm.weight",       "embd"},
-};
+constexpr GgufRow kFeedNorm[] = {{"blk.{}.ffn_norm.weight", "embd"}};
 constexpr GgufRow kMamba2Rows[] = {
     {"blk.{}.attn_norm.weight",   "embd"},
     {"blk.{}.ssm_in.weight",      "embd 2*inner+2*group*state+rank", "mamba"},
@@ -73,10 +70,6 @@ constexpr GgufRow kLfm2Rows[] = {
     {"blk.{}.shortconv.in_proj.weight",  "embd 3*embd", "!head_kv_i"},
     {"blk.{}.shortconv.out_proj.weight", "embd embd", "!head_kv_i"},
 };
-constexpr GgufRow kLfm2MoeRows[] = {
-    {"blk.{}.ffn_{gate,down,up}_exps.weight", "embd ff_exp expert", "moe"},
-    {"blk.{}.exp_probs_b.bias",     "expert", "moe"},
-};
 // clang-format on
 
 // clang-format off
@@ -102,7 +95,7 @@ const GgufArchitecture kHybridArchitectures[] = {
              " expert_feed_forward_length expert_shared_feed_forward_length",
      .graph = "hybrid gated_delta", .needs_experts = true, .has_nextn = true},
     {.names = " granitehybrid ",
-     .rows = {kFrame, kTiedHead, kMamba2Rows, kGraniteHybridRows, kLlamaFeed, kGraniteShared},
+     .rows = {kFrame, kTiedHead, kMamba2Rows, kRopeFreqs, kFeedNorm, kLlamaFeed, kGraniteShared},
      .keys = "logit_scale residual_scale embedding_scale attention.scale ssm.conv_kernel!"
              " ssm.inner_size! ssm.state_size! ssm.time_step_rank! ssm.group_count!"
              " expert_shared_feed_forward_length", .graph = "hybrid no_rope double_inner"},
@@ -115,7 +108,7 @@ const GgufArchitecture kHybridArchitectures[] = {
      .has_nextn = true, .has_mlp_blocks = true},
     {.names = " lfm2 ", .rows = {kTiedHead, kNorms, kLfm2Rows, kDense},
      .keys = "shortconv.l_cache! attention.sliding_window", .graph = "other_values hybrid"},
-    {.names = " lfm2moe ", .rows = {kTiedHead, kNorms, kLfm2Rows, kLeading, kLfm2MoeRows},
+    {.names = " lfm2moe ", .rows = {kTiedHead, kNorms, kLfm2Rows, kLeading, kBiasedRouted},
      .keys = "shortconv.l_cache! leading_dense_block_count expert_feed_forward_length!"
              " expert_gating_func!", .graph = "other_values hybrid gates"},
 };

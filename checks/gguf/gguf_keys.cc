@@ -33,7 +33,8 @@ struct KeyCounts {
 // The fault of a value for a key of this kind; empty: none.
 std::string fault_of_array(const MetaArray& array, char kind, const KeyCounts& counts) {
   if (kind == 't' || kind == 'u' || kind == 'f' || kind == 'b') return "an array";
-  const uint64_t wanted = kind == 'S' ? 4 : kind == 'T' ? counts.trunk : counts.blocks;
+  const bool are_of_trunk = kind == 'T' || kind == 'F';
+  const uint64_t wanted = kind == 'S' ? 4 : are_of_trunk ? counts.trunk : counts.blocks;
   const bool are_texts = kind == 'C';
   const bool is_any_length = kind == 'P' || kind == 'A' || are_texts;
   if (!is_any_length && array.count() != wanted) {
@@ -42,8 +43,9 @@ std::string fault_of_array(const MetaArray& array, char kind, const KeyCounts& c
   if (array.count() > 512 && !are_texts) {
     return fmt::format("{} values; expected at most 512", array.count());
   }
+  const MetaType own = are_texts ? MetaType::kText : MetaType::kF32;
   const bool is_right =
-      are_texts ? array.element == MetaType::kText : is_flag_or_number(array.element);
+      are_texts || kind == 'F' ? array.element == own : is_flag_or_number(array.element);
   return is_right ? std::string() : fmt::format("an array of {}", name(array.element));
 }
 
@@ -83,7 +85,10 @@ void look_keys_of(const Look& look, const std::string& architecture, std::string
     const bool is_required = word.ends_with('!');
     if (is_required) word.remove_suffix(1);
     const size_t colon = std::min(word.find(':'), word.size());
-    const std::string key = fmt::format("{}.{}", architecture, word.substr(0, colon));
+    const bool is_of_file = word.starts_with('/');
+    const std::string key = is_of_file
+                                ? std::string(word.substr(1, colon - 1))
+                                : fmt::format("{}.{}", architecture, word.substr(0, colon));
     auto known = find_gguf_key(architecture, key);
     if (!known) continue;
     if (colon < word.size()) *known = {word[colon + 1], MetaType::kArray};

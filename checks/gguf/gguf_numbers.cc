@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "checks/gguf/gguf_rules.h"
 #include "core/base/words.h"
@@ -26,6 +27,8 @@ bool has_row(const GgufArchitecture& rules, Asked asked) {
 bool has_part(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
 constexpr std::string_view kRouter = ".ffn_gate_inp.weight";
+constexpr std::string_view kDenseFeed[] = {".ffn_gate.weight", ".ffn_up.weight",
+                                           ".ffn_down.weight"};
 constexpr std::string_view kRopeScalings = " none linear yarn longrope ";
 
 }  // namespace
@@ -36,7 +39,7 @@ GgufNumbers::GgufNumbers(const Checkpoint& checkpoint, const GgufArchitecture& r
     keys_.emplace(entry.key, &entry.value);
   }
   for (const Tensor& tensor : checkpoint.tensors) {
-    if (tensor.name.ends_with(kRouter)) routers_.insert(tensor.name);
+    tensors_.insert(tensor.name);
   }
   const std::string_view name = checkpoint.metadata.architecture();
   if (!name.empty()) prefix_ = fmt::format("{}.", name);
@@ -51,20 +54,29 @@ uint64_t GgufNumbers::rows_of_vocabulary() const {
   return tokens == nullptr ? number("vocab_size") : tokens->count();
 }
 
+// Whether the model has layers with sliding attention.
+bool GgufNumbers::has_sliding() const {
+  constexpr std::string_view kWindow = "attention.sliding_window";
+  switch (rules_.sliding) {
+    case Sliding::kNever: return false;
+    case Sliding::kAlways: return true;
+    case Sliding::kIfSaid: return number(kWindow) > 0;
+    case Sliding::kUnlessZero: return number(kWindow, 1) > 0;
+    case Sliding::kOf64Layers: return trunk() == 64;
+  }
+  return false;
+}
+
 bool GgufNumbers::slides(uint64_t block) const {
-  const bool has_window = number("attention.sliding_window") > 0;
-  const bool says_window = find("attention.sliding_window") != nullptr;
-  if (rules_.sliding == Sliding::kNever) return false;
-  if (rules_.sliding == Sliding::kIfSaid && !has_window) return false;
-  if (rules_.sliding == Sliding::kUnlessZero && says_window && !has_window) return false;
-  if (rules_.sliding == Sliding::kOf64Layers && trunk() != 64) return false;
+  if (!has_sliding()) return false;
   constexpr std::string_view kPattern = "attention.sliding_window_pattern";
   const MetaValue* said = find(kPattern);
   if (said != nullptr && std::holds_alternative<MetaArray>(said->value)) {
     return number_of(kPattern, block) != 0;
   }
   const uint64_t pattern = number(kPattern, rules_.sliding_pattern);
-  return block < trunk() && (pattern == 0 || block % pattern < pattern - 1);
+  if (block >= trunk() || pattern == 0) return block < trunk();
+  return block % pattern != (has_graph("first_is_full") ? 0 : pattern - 1);
 }
 
 bool GgufNumbers::is_recurrent(uint64_t block) const {
@@ -100,6 +112,7 @@ void GgufNumbers::add_file(JsonValue& out) const {
   out["latent"] = number("moe_latent_size") == 0 ? embd : number("moe_latent_size");
   out["two"] = uint64_t{2};
   out["trunk_count"] = trunk();
+  out["drafts"] = nextn_;
   out["plus"] = trunk() >= 64;
   const MetaArray* labels = checkpoint_.metadata.find_array(prefix_ + "classifier.output_labels");
   out["labels"] = labels == nullptr ? 1 : labels->count();
@@ -165,9 +178,14 @@ void GgufNumbers::add_experts(JsonValue& out, uint64_t block) const {
   out["ff_exp"] = number("expert_feed_forward_length");
   out["expert_width"] = width(0);
   out["expert_width_i"] = width(block);
-  const uint64_t shared = number("expert_shared_feed_forward_length");
-  out["shared_width"] = shared != 0 ? shared : number("feed_forward_length");
-  out["moe"] = block >= number("leading_dense_block_count");
+  const auto set_or = [&](std::string_view word, std::string_view key, uint64_t otherwise) {
+    out[word] = number(key) != 0 ? number(key) : otherwise;
+  };
+  set_or("exp_or_ff", "expert_feed_forward_length", number("feed_forward_length"));
+  set_or("shared_width", "expert_shared_feed_forward_length", number("feed_forward_length"));
+  set_or("shexp_width", "expert_shared_feed_forward_length", width(0));
+  const bool is_dense = block >= trunk() && has_graph("dense_nextn");
+  out["moe"] = block >= number("leading_dense_block_count") && !is_dense;
   const uint64_t step = number("interleave_moe_layer_step");
   out["interleaved"] = step > 0 && (block + 1) % step == 0;
 }
@@ -188,7 +206,11 @@ void GgufNumbers::add_kinds(JsonValue& out, uint64_t block) const {
   const bool is_mamba = !is_nextn && out["head_kv_i"] == 0 && !is_mlp;
   out["mamba"] = is_mamba;
   out["attention"] = is_nextn || (!is_mamba && !is_mlp);
-  const bool has_router = routers_.contains(fmt::format("blk.{}{}", block, kRouter));
+  const auto has = [&](std::string_view end) {
+    return tensors_.contains(fmt::format("blk.{}{}", block, end));
+  };
+  const bool has_router =
+      has(kRouter) || (has_graph("dense_if_fed") && std::ranges::none_of(kDenseFeed, has));
   out["routed"] = rules_.has_mlp_blocks ? is_nextn || (is_mlp && out["expert"] != 0) : has_router;
 }
 
@@ -204,10 +226,12 @@ JsonValue GgufNumbers::of(uint64_t block) const {
 }
 
 std::string GgufNumbers::fault_of_experts() const {
-  const uint64_t experts = number("expert_count"), groups = number("expert_group_count");
+  const uint64_t said = number("expert_count"), groups = number("expert_group_count");
+  const bool has_none = has_graph("lone_expert") && said <= 1;  // nor is a number of them used
+  const uint64_t experts = has_none ? 0 : said;
   uint64_t used = 0;
   for (uint64_t block = 0; block < blocks_; ++block) {
-    used = std::max(used, number_of("expert_used_count", block));
+    if (!has_none) used = std::max(used, number_of("expert_used_count", block));
   }
   const bool reads_gating = has_part(rules_.keys, "expert_gating_func");
   const uint64_t gating = reads_gating ? number("expert_gating_func") : 0;
@@ -300,17 +324,20 @@ std::string GgufNumbers::fault_of_heads(const JsonValue& all) const {
   return {};
 }
 
-// Graphs of most architectures take the key heads of block 0 for all.
+// Graphs of most architectures take the key heads of block 0 for all; shapes follow from its heads,
+// and some graphs read those of each block.
 std::string GgufNumbers::fault_of_blocks() const {
   const bool is_of_block = has_row(rules_, [](const GgufRow& row) {
     return has_part(row.shape, "head_i") || has_part(row.shape, "gqa_i");
   });
   if (is_of_block) return {};
-  constexpr std::string_view kKey = "attention.head_count_kv";
-  for (uint64_t block = 1; block < trunk(); ++block) {
-    if (number_of(kKey, block) == number(kKey)) continue;
-    return fmt::format("{} is {} in block 0 and {} in block {}", kKey, number(kKey),
-                       number_of(kKey, block), block);
+  for (const std::string_view key : {"attention.head_count_kv", "attention.head_count"}) {
+    const bool is_read = key.ends_with("_kv") || has_graph("heads_of_block");
+    for (uint64_t block = 1; is_read && block < trunk(); ++block) {
+      if (number_of(key, block) == number(key)) continue;
+      return fmt::format("{} is {} in block 0 and {} in block {}", key, number(key),
+                         number_of(key, block), block);
+    }
   }
   return {};
 }
@@ -324,7 +351,10 @@ std::string GgufNumbers::fault_of_norms() const {
     const double* value = found == nullptr ? nullptr : std::get_if<double>(&found->value);
     if (value != nullptr && !(*value >= 0)) return fmt::format("{} is {}", key, *value);
   }
-  return {};
+  const auto norms = words_after(rules_.norm, "");
+  const bool has_one = norms.empty() || rules_.norm.ends_with('!') ||
+                       std::ranges::any_of(norms, [&](auto key) { return find(key) != nullptr; });
+  return has_one ? "" : fmt::format("no {}", norms.front());
 }
 
 // Each of the two memories of a hybrid model has a layer.
@@ -341,9 +371,27 @@ std::string GgufNumbers::fault_of_memory() const {
   return has_recurrent ? "" : "no layer is recurrent";
 }
 
+// A model with a window has a layer that uses it, and the graphs of some models must have one.
+std::string GgufNumbers::fault_of_sliding() const {
+  if (!has_sliding()) return has_graph("slides_only") ? "no attention.sliding_window" : "";
+  for (uint64_t block = 0; block < blocks_; ++block) {
+    if (slides(block)) return {};
+  }
+  return "no layer has sliding attention";
+}
+
+// The graph multiplies keys of the indexer with a matrix whose size is a power of two, at least 64.
+std::string GgufNumbers::fault_of_indexer() const {
+  constexpr std::string_view kKey = "attention.indexer.key_length";
+  const uint64_t size = number(kKey), least = std::max<uint64_t>(at(of(0), "rot"), 64);
+  if (size >= least && std::has_single_bit(size)) return {};
+  return fmt::format("{} is {}; expected a power of two, {} at least", kKey, size, least);
+}
+
 // Values that end the program when it builds its graph.
 std::string GgufNumbers::fault_of_graph() const {
   if (has_graph("sharing")) return fault_of_sharing();
+  if (has_graph("indexer")) return fault_of_indexer();
   const uint64_t deep = number("n_deepstack_layers");
   if (has_graph("deepstack") && deep >= trunk()) {
     return fmt::format("n_deepstack_layers is {} of {} layers", deep, trunk());
@@ -357,8 +405,12 @@ std::string GgufNumbers::fault_of_graph() const {
 // Sizes that graphs take to be equal.
 std::string GgufNumbers::fault_of_equals(const JsonValue& all) const {
   const uint64_t heads = number("attention.head_count_kv", number("attention.head_count"));
-  if (has_graph("low_rank") && all["mla"] == true && heads != 1) {
+  const bool is_latent = has_graph("low_rank") || has_graph("mla_alone");
+  if (is_latent && all["mla"] == true && heads != 1) {
     return fmt::format("attention.head_count_kv is {}; expected 1", heads);
+  }
+  if (has_graph("all_heads") && all["head_kv"] != all["head"]) {
+    return fmt::format("attention.head_count_kv is {}; expected {}", heads, all["head"].dump());
   }
   const uint64_t values = number("ssm.time_step_rank") * number("ssm.state_size");
   if (has_graph("gated_delta") && all["inner"] != values) {
@@ -405,6 +457,7 @@ std::string GgufNumbers::fault() const {
   }
   if (std::string equals = fault_of_equals(all); !equals.empty()) return equals;
   if (std::string memory = fault_of_memory(); !memory.empty()) return memory;
+  if (std::string sliding = fault_of_sliding(); !sliding.empty()) return sliding;
   if (std::string heads = fault_of_heads(all); !heads.empty()) return heads;
   if (std::string blocks = fault_of_blocks(); !blocks.empty()) return blocks;
   if (std::string norms = fault_of_norms(); !norms.empty()) return norms;

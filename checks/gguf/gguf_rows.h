@@ -13,8 +13,16 @@ inline constexpr GgufRow kFrame[] = {
 };
 inline constexpr GgufRow kTiedHead[] = {{"output.weight", "embd vocab", "optional"}};
 inline constexpr GgufRow kHead[] = {{"output.weight", "embd vocab"}};
+inline constexpr GgufRow kInputNorm[] = {{"blk.{}.attn_norm.weight", "embd"}};
 inline constexpr GgufRow kNorms[] = {{"blk.{}.{attn,ffn}_norm.weight", "embd"}};
+inline constexpr GgufRow kOutputNorms[] = {{"blk.{}.post_{attention,ffw}_norm.weight", "embd"}};
 inline constexpr GgufRow kDense[] = {{"blk.{}.ffn_{gate,up,down}.weight", "embd ff"}};
+inline constexpr GgufRow kGateless[] = {{"blk.{}.ffn_{down,up}.weight", "embd ff"}};
+// Gate and up in one matrix.
+inline constexpr GgufRow kFusedFeed[] = {
+    {"blk.{}.ffn_down.weight", "ff embd"},
+    {"blk.{}.ffn_up.weight",   "embd 2*ff"},
+};
 inline constexpr GgufRow kAttention[] = {
     {"blk.{}.attn_{q,k,v}",       "embd head*k k_gqa v_gqa"},
     {"blk.{}.attn_output.weight", "head*k embd"},
@@ -34,6 +42,7 @@ inline constexpr GgufRow kRope[] = {
     {"rope_factors_{long,short}.weight", "rot/two", "optional first longrope"},
     {"rope_freqs.weight",                "rot/two", "optional first !longrope"},
 };
+inline constexpr GgufRow kRopeFreqs[] = {{"rope_freqs.weight", "rot/two", "optional first"}};
 inline constexpr GgufRow kExperts[] = {
     {"blk.{}.ffn_gate_inp.weight",  "embd expert"},
     {"blk.{}.ffn_{gate,down,up}_exps.weight", "embd expert_width expert"},
@@ -41,6 +50,18 @@ inline constexpr GgufRow kExperts[] = {
 inline constexpr GgufRow kLeading[] = {
     {"blk.{}.ffn_{gate,up,down}.weight", "embd ff", "!moe"},
     {"blk.{}.ffn_gate_inp.weight", "embd expert", "moe"},
+};
+// Behind kLeading.
+inline constexpr GgufRow kRouted[] = {
+    {"blk.{}.exp_probs_b.bias", "expert", "moe optional"},
+    {"blk.{}.ffn_{gate,down,up}_exps.weight", "embd ff_exp expert", "moe"},
+};
+inline constexpr GgufRow kBiasedRouted[] = {
+    {"blk.{}.exp_probs_b.bias", "expert", "moe"},
+    {"blk.{}.ffn_{gate,down,up}_exps.weight", "embd ff_exp expert", "moe"},
+};
+inline constexpr GgufRow kShared[] = {
+    {"blk.{}.ffn_{gate,up,down}_shexp.weight", "embd ff_exp*shared", "moe"},
 };
 // Of Llama and Granite: an MLP, or experts in its place.
 inline constexpr GgufRow kLlamaFeed[] = {

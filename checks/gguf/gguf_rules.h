@@ -28,7 +28,8 @@ namespace ckpt {
 //           models/models.h
 //   when    words that must all hold: numbers of the layer that are not 0, or with ! that are. And:
 //           optional, it may be left out, but of all layers together; alone, of any layer;
-//           biased, the biases of an optional kind are part of the model
+//           biased, the biases of an optional kind are part of the model; needed, the file loads
+//           without it, and its answers are noise; read, only in blocks that are read
 struct GgufRow {
   std::string_view name, shape, when = {};
 };
@@ -46,8 +47,10 @@ enum class Sliding : uint8_t {
 
 //   names   of general.architecture, between spaces
 //   graph   words that gguf_numbers.cc looks for: numbers that the graph takes for granted
-//   keys    names below the architecture's, with ! where one must be there; what each holds is in
-//           models/gguf_keys.cc, but where this architecture reads another kind: "name:kind"
+//   norm    as keys, but at least one of those without ! must be there
+//   keys    names below the architecture's, or of the file behind /, with ! where one must be
+//           there; what each holds is in models/gguf_keys.cc, but where this architecture reads
+//           another kind: "name:kind"
 struct GgufArchitecture {
   std::string_view names;
   GgufRowLists rows;
@@ -107,6 +110,7 @@ class GgufNumbers {
   }
   uint64_t rows_of_vocabulary() const;
   bool has_graph(std::string_view word) const { return has_word(rules_.graph, word); }
+  bool has_sliding() const;
   bool slides(uint64_t block) const;
   bool is_recurrent(uint64_t block) const;
   void add_file(JsonValue& out) const;
@@ -122,16 +126,18 @@ class GgufNumbers {
   std::string fault_of_blocks() const;
   std::string fault_of_norms() const;
   std::string fault_of_memory() const;
+  std::string fault_of_sliding() const;
   std::string fault_of_equals(const JsonValue& all) const;
   bool has_no_low_rank() const;
   std::string fault_of_graph() const;
+  std::string fault_of_indexer() const;
 
   const Checkpoint& checkpoint_;
   const GgufArchitecture& rules_;
   std::string prefix_;
   uint64_t blocks_ = 0, nextn_ = 0;
   std::unordered_map<std::string_view, const MetaValue*> keys_;
-  std::unordered_set<std::string_view> routers_;  // names of tensors
+  std::unordered_set<std::string_view> tensors_;
 };
 
 }  // namespace ckpt

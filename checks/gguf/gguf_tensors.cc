@@ -68,7 +68,7 @@ class GgufTensors {
   // A word of the rows says what is asked of the block.
   bool holds(std::string_view when) const {
     for (std::string_view word : split_words(when)) {
-      if (has_word("optional alone biased", word)) continue;
+      if (has_word("optional alone biased needed read", word)) continue;
       const bool is_wanted = !word.starts_with('!');
       if (!is_wanted) word.remove_prefix(1);
       const JsonValue* value = member(of_block_, word);
@@ -141,7 +141,7 @@ class GgufTensors {
     if (row.name.ends_with("{q,k,v}")) return look_attention(row, use);
     if (row.name.ends_with("{gate,up}_exps")) return look_gates(row, use);
     const std::vector<std::string> patterns = each_name(row.name);
-    const Need need = has_word(row.when, "optional") ? Need::kAlike : Need::kAll;
+    const Need need = need_of(row);
     for (const std::string& pattern : patterns) {
       CKPT_ASSIGN(auto shape, shape_of(row.shape));
       const bool is_turned = patterns.size() > 1 && pattern.find("ffn_down") != pattern.npos;
@@ -152,12 +152,19 @@ class GgufTensors {
     return {};
   }
 
-  enum class Need { kAll, kAlike, kNone };
+  enum class Need { kAll, kSound, kAlike, kNone };
+  Need need_of(const GgufRow& row) const {
+    const bool is_needed = has_word(row.when, "needed");
+    if (is_unread_ && (is_needed || has_word(row.when, "read"))) return Need::kNone;
+    return is_needed ? Need::kSound : has_word(row.when, "optional") ? Need::kAlike : Need::kAll;
+  }
   void settle(const std::string& name, bool is_there, Need need, RowUse& use, bool is_alone) {
     if (is_there) {
       if (need == Need::kAlike && !is_alone) use.found.push_back(name);
     } else if (need == Need::kAll && !may_lack_) {
       missing_.push_back(name);
+    } else if (need == Need::kSound) {
+      lost_.push_back(name);
     } else if (need == Need::kAlike && !is_alone && !may_lack_ && name.starts_with("blk.")) {
       use.missing.push_back(name);
     }
@@ -191,7 +198,8 @@ class GgufTensors {
     if (is_fused && !is_unread_) return {};
     for (const std::string_view part : {"gate_exps.weight", "up_exps.weight"}) {
       const std::string name = fmt::format("{}{}", stem, part);
-      settle(name, look_tensor(name, one), is_unread_ ? Need::kNone : Need::kAll, use, false);
+      const Need need = part.starts_with("gate") ? need_of(row) : Need::kAll;
+      settle(name, look_tensor(name, one), is_unread_ ? Need::kNone : need, use, false);
     }
     return {};
   }
@@ -241,7 +249,7 @@ class GgufTensors {
             Severity::kUnloaded);
     tell_of(wrong_, first_wrong_, "tensor has wrong shape", Severity::kUnloaded);
     tell_of(unread_types_, first_unread_, "binary_op: unsupported types", Severity::kUnloaded);
-    tell_of(lost_, "missing: the model has this bias", "loads, and answers are noise",
+    tell_of(lost_, "missing: the model has this tensor", "loads, and answers are noise",
             Severity::kUnsound);
     for (const RowUse& use : uses_) {
       if (use.found.empty() || !lost_.empty()) continue;

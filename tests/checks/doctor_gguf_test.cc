@@ -117,6 +117,38 @@ TEST(DoctorGguf, NumbersThatStopTheLibraryAreRefused) {
             "G02 llama: attention.head_count_kv is 1 in block 0 and 0 in block 1");
 }
 
+// Of the sound file under the name of another architecture, with further keys.
+std::string told_as(std::string_view name, const std::vector<MetaEntry>& further) {
+  return told_after([&](Checkpoint& c) {
+    c.metadata.set("general.architecture", MetaValue::text(std::string(name)));
+    for (MetaEntry& entry : c.metadata.entries) {
+      if (entry.key.starts_with("llama.")) entry.key.replace(0, 5, name);
+    }
+    for (const auto& [key, value] : further) c.metadata.set(fmt::format("{}.{}", name, key), value);
+  });
+}
+
+TEST(DoctorGguf, NumbersThatStopGraphsOfSomeArchitecturesAreRefused) {
+  const MetaValue one = MetaValue::u32(1);
+  const MetaValue two_and_one = MetaValue::array(make_i32_array({2, 1}));
+  EXPECT_EQ(told_as("granite", {{"logit_scale", MetaValue::f32(1)},
+                                {"attention.head_count", two_and_one}}),
+            "does not load\nG02 granite: attention.head_count is 2 in block 0 and 1 in block 1");
+  EXPECT_EQ(told_as("gemma2", {{"attention.sliding_window_pattern", one}}),
+            "does not load\nG02 gemma2: no layer has sliding attention");
+  const std::vector<MetaEntry> experts = {{"expert_feed_forward_length", one},
+                                          {"expert_shared_count", one},
+                                          {"expert_gating_func", one}};
+  EXPECT_EQ(told_as("afmoe", experts), "does not load\nG02 afmoe: no attention.sliding_window");
+  EXPECT_EQ(told_as("dots1", experts),
+            "does not load\nG02 dots1: attention.head_count_kv is 1; expected 2");
+  EXPECT_EQ(told_as("apertus", {}),
+            "does not load\nG02 xielu.alpha_n: missing\nG02 xielu.alpha_p: missing\n"
+            "G02 xielu.beta: missing\nG02 xielu.eps: missing");
+  EXPECT_NE(told_as("llama", {{"expert_count", one}}).find("none of 1 experts"), std::string::npos);
+  EXPECT_EQ(told_as("hunyuan-dense", {{"expert_count", one}}).find("G02"), std::string::npos);
+}
+
 TEST(DoctorGguf, TokensOfOtherModelsAreNotChecked) {
   Checkpoint checkpoint = sound();
   checkpoint.metadata.set("tokenizer.ggml.model", MetaValue::text("rwkv"));

@@ -16,14 +16,16 @@ import subprocess
 import sys
 
 CONDITIONAL = {
-    "exaone4.rope.freq_base_swa", "deepseek2.attention.q_lora_rank",       # gguf_keys.cc, gguf_numbers.cc
+    "exaone4.rope.freq_base_swa",                                           # gguf_keys.cc
+    "deepseek2.attention.q_lora_rank", "mistral4.attention.q_lora_rank",    # gguf_numbers.cc
     "ernie4_5.expert_feed_forward_length", "ernie4_5.expert_shared_feed_forward_length",  # of ernie4_5-moe
     "ernie4_5.interleave_moe_layer_step", "ernie4_5.leading_dense_block_count"}
 COMMON_CONDITIONAL = {"rope.scale_linear", "features_length", "posnet.embedding_length", "posnet.block_count",
                       "convnext.embedding_length", "convnext.block_count"}
 BASE = "llama_model_base::load_hparams"
 LETTERS = {"float": "f", "bool": "b", "unsigned int": "u"}
-PARENTS = {"ernie4_5_moe": "ernie4_5", "nemotron_h_moe": "nemotron_h"}
+NORM = "attention.layer_norm_rms_epsilon!"  # of a row that names none
+PARENTS = {"ernie4_5_moe": "ernie4_5", "nemotron_h_moe": "nemotron_h", "mistral4": "deepseek2", "hunyuan_dense": "hunyuan_vl"}
 
 
 def asked(ask):
@@ -101,9 +103,13 @@ def tables(root):
         text = path.read_text()
         texts = lambda code: "".join(re.findall(r'"([^"]*)"', code))
         named = {name: texts(code) for name, code in re.findall(r'string_view (k\w+) =\s*((?:"[^"]*"\s*)+);', text)}
-        for names, keys in re.findall(r'\{\.names = "([^"]*)".*?\.keys = ((?:"[^"]*"\s*)+|k\w+)', text, re.S):
-            words = named.get(keys) or texts(keys)
-            own |= {name: {word.split(":")[0].rstrip("!") for word in words.split()} for name in names.split()}
+        for row in re.split(r"\{\.names = ", text)[1:]:
+            words = ""
+            for field, absent in (("norm", NORM), ("keys", "")):
+                found = re.search(r'\.%s = ((?:"[^"]*"\s*)+|k\w+)' % field, row)
+                words += " " + (named.get(found[1]) or texts(found[1]) if found else absent)
+            keys = {word.split(":")[0].rstrip("!").lstrip("/") for word in words.split()}
+            own |= {name: keys for name in texts(row[:row.index(",")]).split()}
         if "kGgufCommonKeys" in named:
             common = {word.rstrip("!") for word in named["kGgufCommonKeys"].split()}
     return own, common

@@ -306,7 +306,7 @@ class KeySetter {
     const auto* old_list = find<MetaArray>(key);
     const bool is_list = typed.value.starts_with('[');
     const bool takes_list = known
-                                ? std::string_view("UTPASC").find(known->kind) != std::string::npos
+                                ? std::string_view("UTFPASC").find(known->kind) != std::string::npos
                                 : old_list != nullptr;
     if (known && known->kind == 'L' && key != "tokenizer.ggml.suppress_tokens") {
       return unsupported("part of the vocabulary, which cannot be set alone");

@@ -1,7 +1,7 @@
 // Architectures of GGUF without routed experts, or where they take the place of the MLP. Sources:
 // llama.cpp v0.5.0 src/models/{llama,granite,granite-moe,mistral3,smollm3,seed-oss,qwen2,qwen2vl,
 // qwen3,qwen3vl,olmo,olmo2,phi2,phi3,gemma,gemma2,gemma3,gemma4,command-r,cohere2,stablelm,
-// starcoder2,gptneox,exaone4,glm4,ernie4-5,arcee,apertus,chatglm,hunyuan-vl,minicpm}.cpp.
+// starcoder2,gptneox,exaone4,glm4,ernie4-5,arcee,apertus,chatglm,hunyuan-vl,minicpm,minicpm3}.cpp.
 #include "checks/gguf/gguf_rows.h"
 
 namespace ckpt {
@@ -206,6 +206,9 @@ const GgufArchitecture kDenseArchitectures[] = {
     {.names = " minicpm ",
      .rows = {kFrame, kTiedHead, kNorms, kAttention, kOutputBiases, kRope, kLlamaFeed},
      .keys = "logit_scale residual_scale embedding_scale", .graph = "turned_whole heads_of_block"},
+    {.names = " minicpm3 ",
+     .rows = {kFrame, kTiedHead, kNorms, kLatentRows, kPhi3Rows, kDense},
+     .keys = "attention.q_lora_rank! attention.kv_lora_rank!", .graph = "other_values all_heads"},
 };
 // clang-format on
 

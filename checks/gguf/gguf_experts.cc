@@ -58,18 +58,6 @@ constexpr GgufRow kGlm4MoeRows[] = {
     {"blk.{}.ffn_{gate,up,down}_exps.weight", "embd expert_width expert", "moe"},
     {"blk.{}.ffn_{gate,up,down}_shexp.weight", "embd expert_width*shared", "moe shared"},
 };
-constexpr GgufRow kLatentRows[] = {
-    {"blk.{}.attn_q_a_norm.weight",  "lora_q", "lora_q"},
-    {"blk.{}.attn_q_a.weight",       "embd lora_q", "lora_q"},
-    {"blk.{}.attn_q_b.weight",       "lora_q head*k_mla", "lora_q"},
-    {"blk.{}.attn_q.weight",         "embd head*k_mla", "!lora_q"},
-    {"blk.{}.attn_kv_a_norm.weight", "lora_kv"},
-    {"blk.{}.attn_kv_a_mqa.weight",  "embd lora_kv+rot"},
-    {"blk.{}.attn_k_b.weight",       "nope lora_kv head", "mla"},
-    {"blk.{}.attn_v_b.weight",       "lora_kv v_mla head", "mla"},
-    {"blk.{}.attn_kv_b.weight",      "lora_kv head*nope+head*v_mla", "!mla"},
-    {"blk.{}.attn_output.weight",    "head*v_mla embd"},
-};
 constexpr GgufRow kFusedRouted[] = {
     {"blk.{}.exp_probs_b.bias",      "expert", "moe optional"},
     {"blk.{}.ffn_{gate,up}_exps",    "embd ff_exp expert", "moe"},

@@ -1,5 +1,6 @@
-// Architectures of GGUF with recurrent layers between those with attention. Sources: llama.cpp
-// v0.5.0 src/models/{qwen35,qwen35moe,qwen3next,granite-hybrid,nemotron-h,lfm2,lfm2moe}.cpp.
+// Architectures of GGUF with recurrent layers, most of them between those with attention. Sources:
+// llama.cpp v0.5.0 src/models/{qwen35,qwen35moe,qwen3next,granite-hybrid,nemotron-h,lfm2,lfm2moe,
+// mamba2}.cpp.
 #include "checks/gguf/gguf_rows.h"
 
 namespace ckpt {
@@ -34,7 +35,7 @@ constexpr GgufRow kMamba2Rows[] = {
     {"blk.{}.attn_norm.weight",   "embd"},
     {"blk.{}.ssm_in.weight",      "embd 2*inner+2*group*state+rank", "mamba"},
     {"blk.{}.ssm_conv1d.weight",  "conv inner+2*group*state", "mamba"},
-    {"blk.{}.ssm_conv1d.bias",    "inner+2*group*state", "mamba optional"},
+    {"blk.{}.ssm_conv1d.bias",    "inner+2*group*state", "mamba"},
     {"blk.{}.ssm_dt.bias",        "rank", "mamba"},
     {"blk.{}.ssm_{a,d}",          "1 rank", "mamba"},
     {"blk.{}.ssm_norm.weight",    "inner/group group", "mamba"},
@@ -106,6 +107,9 @@ const GgufArchitecture kHybridArchitectures[] = {
              " expert_feed_forward_length expert_shared_feed_forward_length expert_shared_count"
              " expert_weights_norm expert_weights_scale moe_latent_size", .graph = "hybrid no_rope",
      .has_nextn = true, .has_mlp_blocks = true},
+    {.names = " mamba2 ", .rows = {kFrame, kTiedHead, kMamba2Rows},
+     .keys = "ssm.conv_kernel! ssm.inner_size! ssm.state_size! ssm.time_step_rank!"
+             " ssm.group_count!", .graph = "no_rope mamba_alone"},
     {.names = " lfm2 ", .rows = {kTiedHead, kNorms, kLfm2Rows, kDense},
      .keys = "shortconv.l_cache! attention.sliding_window", .graph = "other_values hybrid"},
     {.names = " lfm2moe ", .rows = {kTiedHead, kNorms, kLfm2Rows, kLeading, kBiasedRouted},

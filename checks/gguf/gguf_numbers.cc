@@ -203,7 +203,8 @@ void GgufNumbers::add_kinds(JsonValue& out, uint64_t block) const {
   }
   out["full_first"] = is_full_first;
   const bool is_mlp = rules_.has_mlp_blocks && out["ff_i"] != 0;
-  const bool is_mamba = !is_nextn && out["head_kv_i"] == 0 && !is_mlp;
+  const bool is_mamba =
+      !is_nextn && (has_graph("mamba_alone") || (out["head_kv_i"] == 0 && !is_mlp));
   out["mamba"] = is_mamba;
   out["attention"] = is_nextn || (!is_mamba && !is_mlp);
   const auto has = [&](std::string_view end) {

@@ -76,6 +76,18 @@ inline constexpr GgufRow kLlamaFeed[] = {
 inline constexpr GgufRow kGraniteShared[] = {
     {"blk.{}.ffn_{gate,up,down}_shexp.weight", "embd ff_shexp", "expert ff_shexp"},
 };
+inline constexpr GgufRow kLatentRows[] = {
+    {"blk.{}.attn_q_a_norm.weight",  "lora_q", "lora_q"},
+    {"blk.{}.attn_q_a.weight",       "embd lora_q", "lora_q"},
+    {"blk.{}.attn_q_b.weight",       "lora_q head*k_mla", "lora_q"},
+    {"blk.{}.attn_q.weight",         "embd head*k_mla", "!lora_q"},
+    {"blk.{}.attn_kv_a_norm.weight", "lora_kv"},
+    {"blk.{}.attn_kv_a_mqa.weight",  "embd lora_kv+rot"},
+    {"blk.{}.attn_k_b.weight",       "nope lora_kv head", "mla"},
+    {"blk.{}.attn_v_b.weight",       "lora_kv v_mla head", "mla"},
+    {"blk.{}.attn_kv_b.weight",      "lora_kv head*nope+head*v_mla", "!mla"},
+    {"blk.{}.attn_output.weight",    "head*v_mla embd"},
+};
 inline constexpr GgufRow kNextn[] = {
     {"blk.{}.nextn.eh_proj.weight",          "2*embd embd", "nextn"},
     {"blk.{}.nextn.{e,h}norm.weight",        "embd", "nextn"},

@@ -32,7 +32,7 @@ struct LayerKind : ResolvedLayer {
 // Whether a word of ParameterRule::when is a field, not a kind of layer or of checkpoint.
 bool is_field(std::string_view word) {
   constexpr std::string_view kKinds =
-      " mamba attention conv mlp moe nextn optional sparse dense stacked separate head ";
+      " mamba attention conv mlp moe nextn optional sparse dense stacked separate head classifier ";
   return !has_word(kKinds, word) && !word.ends_with("_attention") && !word.starts_with(kPer);
 }
 
@@ -178,6 +178,8 @@ class Expansion {
         is_met = kind.is_sparse == (word == "sparse");
       } else if (word == "stacked" || word == "separate") {
         is_met = kind.is_stacked == (word == "stacked");
+      } else if (word == "classifier") {
+        is_met = form_.is_classifier;
       } else {
         is_met = word == "head" ? form_.has_head : text_.is_true(word);
       }
@@ -187,9 +189,12 @@ class Expansion {
   }
 
   std::string_view root() const {
-    return configs_.rules.root.empty() ? std::string_view(form_.root) : configs_.rules.root;
+    const bool is_usual = configs_.rules.root == Family().root;
+    return is_usual ? std::string_view(form_.root) : configs_.rules.root;
   }
-  std::string layer_name(uint64_t layer) const { return fmt::format("{}layers.{}", root(), layer); }
+  std::string layer_name(uint64_t layer) const {
+    return fmt::format("{}{}{}", root(), configs_.rules.layers, layer);
+  }
   bool has_experts() const { return experts_ > 0 && sparse_step_ > 0; }
 
   const ModelConfigs& configs_;

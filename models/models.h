@@ -49,8 +49,9 @@ enum class ModelPart : uint8_t { kText, kVision, kMtp };
 //           them, from left to right, + last: "2*linear_num_key_heads*linear_key_head_dim"
 //   when    words that must all hold: a type of layer, like full_attention or conv; sparse or
 //           dense, the kind of MLP of a layer; separate or stacked experts; head, the class has
-//           one; nextn, a layer for multi-token prediction behind the last; optional, nothing is
-//           missing without it; any other word is a field that must be true
+//           one; classifier, the class is one of texts; nextn, a layer for multi-token prediction
+//           behind the last; optional, nothing is missing without it; any other word is a field
+//           that must be true
 struct ParameterRule {
   std::string_view name;
   std::string_view shape;
@@ -104,6 +105,9 @@ enum class Change : uint8_t {
   kSwapHalves,        // the same, then the first half of the rows; the second half in `second`
   kSwapPairs,         // the same with even and odd rows
   kPairs,             // even and odd values of each row
+  kAnswerRows,        // the rows of the tokens "yes" and "no"
+  kAnswersAndAll,     // the same; in `second`, all rows
+  kPositions,         // rows behind that of pad_token_id, the padding token
   kQkvOfHeads,        // rows of each head are q k v: all q, all k, all v
   kQkvz,              // rows of each key head are q k v z: `to` gets all q, k, v; `second` all z
 };
@@ -167,6 +171,10 @@ enum class KeySource : uint8_t {
   kAlphaRope,           // several keys: dynamic RoPE with an alpha, written as a larger base
   kLayerScalars,        // one number a layer: the value of the tensor `fields`; {} is the layer
   kSlidingWindow,       // sliding_window, unless sliding_window_pattern is 1
+  kPositionCount,       // a field, less the rows that kPositions drops
+  kDense,               // widths of dense layers behind pooling, two keys each
+  kWords,               // the words of `fields`
+  kLabels,              // of a classifier, from id2label; nothing for two without names
 };
 
 // Holds `name` against `pattern`, in which each {} stands for digits: those go to `numbers`.
@@ -208,6 +216,10 @@ struct TokenizerRules {
   std::string_view end_of_chat = {};  // the special token that becomes EOS
   bool ends_by_generation = false;  // EOT: the first of several EOS in generation_config.json
   std::string_view special_tokens = {};  // "bos=[GO] eot=<end>": where nothing else names them
+  // An encoder: WordPiece and unigram vocabularies are taken, and a key has the number of segments
+  // ("token types").
+  bool is_encoder = false;
+  std::string_view first_flags = {};  // "bos=true sep=true": said first, files may say otherwise
 };
 
 struct Family;
@@ -266,7 +278,9 @@ struct Family {
   std::string_view name = {};           // general.architecture
   std::string_view architectures = {};  // of config.json, separated by spaces
   std::string_view headless = {};       // the same classes without a head: known, not converted
-  std::string_view model_types = {};    // the text part's, then the wrapper's
+  // The text part's, then the wrapper's. Of several families with one type the first has it, and
+  // the others are known by their classes.
+  std::string_view model_types = {};
   Activation activation = {"silu", "hidden_act"};  // that of most
   // Where programs treat the class otherwise than others (quirks_of), as words that checks and
   // steps look for: of the first of model_types, of the second, and of both.
@@ -281,7 +295,11 @@ struct Family {
   RowLists<ParameterRule> parameters = {};                          // of the text part
   bool is_partial = false;       // shapes of some parameters are compared, nothing is missed
   bool has_nextn = false;        // num_nextn_predict_layers may stand behind the last
-  std::string_view root = {};    // in the place of "model.", before "layers.7"
+  // Names of tensors: `root` is in front of those of the model's body, and `layers` behind it, in
+  // front of a layer's number. Files may have `prefixes`, between spaces, in front of all that;
+  // tables omit them. has_bare_names: files may omit `root`.
+  std::string_view root = "model.", layers = "layers.", prefixes = {};
+  bool has_bare_names = false;
   bool has_mtp = false;          // mtp.* may exist outside the model; they become layers
   std::span<const FamilyVariant> variants = {};  // the first that applies takes its place
   std::string_view norm_groups = {};             // field that counts the groups of kNormGroups
@@ -296,7 +314,7 @@ struct Family {
   bool has_rope_factors = false;       // llama3 scaling becomes a tensor
   bool has_proportional_rope = false;  // the part of a head that is not turned is divided by 1e30
   bool has_long_rope = false;          // long_factor and short_factor become tensors
-  bool may_be_reranker = false;        // those are a different kind of file
+  const Family* reranker = nullptr;    // takes its place where the model is one by its name
   TokenizerRules tokenizer = {};
   bool has_common_keys = true;               // before `keys`
   std::span<const KeyRule> early_keys = {};  // right behind general.architecture
@@ -325,6 +343,17 @@ std::span<const Family* const> families();
 const Family* table_of_architecture(std::string_view architecture);
 const Family* table_of_model_type(std::string_view model_type);
 
+// The name of a tensor of `family` as its tables spell it. Norms that TensorFlow named gamma and
+// beta are weight and bias.
+std::string own_name(const Family& family, std::string_view name);
+
+// The labels of a classifier by their numbers: id2label of config.json, else LABEL_0 and so on.
+// Fails: kCorrupt: id2label is not an object of numbers and texts; kUnsupported: too many.
+Result<std::vector<std::string>> class_labels(const JsonValue& config);
+Result<uint64_t> count_labels(const Fields& fields);
+// Whether they are the two that transformers makes up where nobody names any.
+bool has_unnamed_labels(const JsonValue& config);
+
 // Empty where no family has the type. Words with a value are "word:value".
 std::string_view quirks_of(std::string_view model_type);
 // The rest of each word that starts with `start`.
@@ -337,6 +366,7 @@ inline bool has_quirk(std::string_view model_type, std::string_view word) {
 struct ModelForm {
   std::string root = "model.";  // what "model." of the text part's names is here
   bool has_head = true;         // of a class that computes logits
+  bool is_classifier = false;
   // Names of layers ("model.layers.7") whose experts are stacked, and of those that list them.
   std::set<std::string, std::less<>> stacked, listed;
   bool has_mtp = false;

@@ -65,6 +65,22 @@ bool matches_pattern(std::string_view pattern, std::string_view name,
   return name.empty();
 }
 
+std::string own_name(const Family& family, std::string_view name) {
+  for (const std::string_view prefix : split_words(family.prefixes)) {
+    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+  }
+  if (!family.prefixes.empty()) {
+    for (const auto& [old, end] : {std::pair(".gamma", ".weight"), std::pair(".beta", ".bias")}) {
+      if (name.ends_with(old)) {
+        return fmt::format("{}{}", name.substr(0, name.rfind('.')), end);
+      }
+    }
+  }
+  const bool is_bare = family.has_bare_names && !name.starts_with(family.root) &&
+                       !name.starts_with("lm_head.") && !name.starts_with("score.");
+  return fmt::format("{}{}", is_bare ? family.root : "", name);
+}
+
 std::string fill_in(std::string_view pattern, const std::vector<std::string>& numbers) {
   std::string out(pattern);
   const size_t at = out.find("{}");

@@ -73,7 +73,7 @@ NAMING = {  # where the words are those of another program, or whole tables by t
     "transforms/llama_quantize/mixture_model.cc",  # architectures of GGUF
     "transforms/to_gguf/tokenizer/pre.cc",  # rules of pre-tokenizers
 }
-TOKENIZER_MODELS = {"llama", "gemma4"}  # tokenizer.ggml.model
+TOKENIZER_MODELS = {"llama", "gemma4", "bert"}  # tokenizer.ggml.model
 FAMILY_WORDS = re.compile(r'\.(model_types|bare_types|quirks|wrapper_quirks|shared_quirks|bare_quirks) =((?:\s*"[^"]*")+)')
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 NAMELESS = re.compile(r"^namespace \{.*?^\}  // namespace$", re.M | re.S)

@@ -71,8 +71,11 @@ std::vector<FamilyInfo> all_families() {
     info.has_wrapper = std::ranges::any_of(all_vl_families(), [&](const VlFamily& wrapper) {
       return is_wrapped_by(wrapper, info.architectures);
     });
-    info.comes_back = std::ranges::any_of(
-        classes, [](std::string_view name) { return returned_class(name).has_value(); });
+    const bool has_vocabulary = !family->tokenizer.is_encoder;  // that a folder can get
+    info.comes_back =
+        has_vocabulary && std::ranges::any_of(classes, [](std::string_view name) {
+          return returned_class(name).has_value();
+        });
     info.has_export = exports_all_linears(*family);
     info.has_fp8_export = info.has_export && !keeps_experts_stacked(family->text_type());
     out.push_back(info);

@@ -17,6 +17,7 @@ constexpr std::string_view kBuffers[] = {"rotary_emb.inv_freq",
                                          "rotary_pos_emb.inv_freq",
                                          "rotary_emb.cos_cached",
                                          "rotary_emb.sin_cached",
+                                         "embeddings.position_ids",
                                          ".attn.bias",
                                          ".attn.masked_bias"};
 bool is_in_tower(std::string_view name) {
@@ -44,7 +45,7 @@ struct Spelling {
 
 class Names {
  public:
-  explicit Names(const Family& table) : root_(table.root.empty() ? "model." : table.root) {
+  explicit Names(const Family& table) : table_(table), root_(table.root) {
     for (const auto& list : table.parameters) {
       for (const ParameterRule& rule : list) {
         if (rule.name.starts_with('.')) continue;
@@ -66,7 +67,9 @@ class Names {
       }
       const size_t dot = tail.find('.');
       if (dot == tail.npos) return {};
-      is_wrapped &= tail.starts_with(root_) || has_word(kWrapperWords, tail.substr(0, dot));
+      is_wrapped &= (!root_.empty() && tail.starts_with(root_)) ||
+                    has_word(kWrapperWords, tail.substr(0, dot)) ||
+                    has_word(table_.prefixes, tail.substr(0, dot + 1));
       at += dot + 1;
     }
   }
@@ -78,7 +81,7 @@ class Names {
     if (is_other_head(found.tail)) return fmt::format("{}{}", head_, found.tail.substr(8));
     const bool is_qwen_tower = found.tail.starts_with("visual.");
     if (found.kind != NameKind::kText && !is_qwen_tower) return std::string(found.tail);
-    return fmt::format("{}{}", is_qwen_tower ? "model." : root_, found.tail);
+    return own_name(table_, fmt::format("{}{}", is_qwen_tower ? "model." : root_, found.tail));
   }
 
  private:
@@ -88,7 +91,7 @@ class Names {
     if (is_tower && !tail.starts_with("model.")) return NameKind::kTower;
     if (tail.starts_with("mtp.")) return NameKind::kDraft;
     if (std::ranges::any_of(outer_, begins) || is_other_head(tail)) return NameKind::kHead;
-    const bool is_text = tail.starts_with("layers.") || std::ranges::any_of(inner_, begins);
+    const bool is_text = tail.starts_with(table_.layers) || std::ranges::any_of(inner_, begins);
     return is_text ? NameKind::kText : NameKind::kOther;
   }
 
@@ -97,6 +100,7 @@ class Names {
     return !head_.empty() && tail.starts_with("lm_head.");
   }
 
+  const Family& table_;
   std::string_view root_, head_;  // head_: empty if the table calls it "lm_head."
   std::vector<std::string_view> inner_, outer_;
 };
@@ -153,7 +157,8 @@ class Comparison {
     auto expected = expected_parameters(
         {*out_.table, defaults == nullptr ? *out_.table : *defaults, on_.text_config()},
         form());
-    if (expected && on_.model_class.ends_with(kClassifier)) add_scores(*expected);
+    const bool has_own_head = has_word(out_.table->architectures, on_.model_class);
+    if (expected && on_.model_class.ends_with(kClassifier) && !has_own_head) add_scores(*expected);
     if (!compare_all(expected) || !compare_tower()) return std::move(out_);
     for (Deviation& missing : out_.missing) {
       missing.is_partly_there = filled_.count(served_parameter(missing.name)) != 0;
@@ -166,10 +171,9 @@ class Comparison {
  private:
   // The head of a classifier, with one row a label.
   void add_scores(std::vector<Parameter>& out) const {
-    const uint64_t labels = object_in(on_.config, "id2label").size();
-    const uint64_t said = whole(known(on_.config, "num_labels")).value_or(2);
+    const auto labels = class_labels(on_.config);
     const auto hidden = number_of_fields(*out_.table, on_.text_config(), "hidden_size");
-    if (hidden) out.push_back({"score.weight", {labels != 0 ? labels : said, *hidden}});
+    if (labels && hidden) out.push_back({"score.weight", {labels->size(), *hidden}});
   }
 
   void note_form(const Spelling& name) {
@@ -180,7 +184,7 @@ class Comparison {
     form.kind = name.kind;
     form.lead = name.lead;
     form.stems.emplace(stem);
-    if (is_text && stem == "layers") out_.root = name.lead;
+    if (is_text && name.tail.starts_with(out_.table->layers)) out_.root = name.lead;
   }
 
   // Both are false where the configuration could not be followed.
@@ -203,7 +207,8 @@ class Comparison {
 
   ModelForm form() {
     ModelForm out = form_of(on_.checkpoint.tensors);
-    out.has_head = !on_.model_class.ends_with("Model") && !on_.model_class.ends_with(kClassifier);
+    out.is_classifier = on_.model_class.ends_with(kClassifier);
+    out.has_head = !on_.model_class.ends_with("Model") && !out.is_classifier;
     const bool is_wrapper = on_.model_class.ends_with("ForConditionalGeneration");
     for (const auto& [name, tensor] : held_) {
       out.note_experts(name);
@@ -352,10 +357,11 @@ const Family* table_of(const Examined& on) {
   if (on.config.is_null()) return nullptr;
   if (on.model_class.empty()) return table_of_model_type(on.model_type);
   std::string name = on.model_class;
-  if (name.ends_with(kClassifier)) {
-    name.replace(name.size() - kClassifier.size(), kClassifier.size(), "ForCausalLM");
-  }
   const Family* table = table_of_architecture(name);
+  if (table == nullptr && name.ends_with(kClassifier)) {
+    name.replace(name.size() - kClassifier.size(), kClassifier.size(), "ForCausalLM");
+    table = table_of_architecture(name);
+  }
   // A wrapper may hold a model of another family than those that its class is known to hold.
   const bool is_other = on.has_text_config() && !on.text_type.empty() && table != nullptr &&
                         !has_word(table->model_types, on.text_type) &&

@@ -170,7 +170,11 @@ void look_template(const Look& look) {
   if (look.on.tokenizer_config.is_null()) return;
   const std::string* text = chat_template(look.on);
   const std::string* inside = listed_template(look.on);
-  if (text == nullptr && !look.on.has_document("chat_template.json")) {
+  const Family* table = look.on.parameters.table;
+  const bool generates = table == nullptr ||
+                         table->architectures.find("ForCausalLM") != std::string_view::npos ||
+                         table->architectures.find("ForConditional") != std::string_view::npos;
+  if (text == nullptr && generates && !look.on.has_document("chat_template.json")) {
     look.report("chat_template.jinja", "no chat template");
   }
   if (inside != nullptr && *text != *inside) {

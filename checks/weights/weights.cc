@@ -82,13 +82,17 @@ void look_prefix(const Look& look) {
   const bool is_quantized = on.quantization() != nullptr || on.is_quantized();
   if (look.is(Program::kTransformers) && is_quantized) return;  // read by code of its own
   const auto read = forms_read(look);
+  const Family* table = on.parameters.table;
+  const std::string_view own = table == nullptr ? std::string_view() : table->prefixes;
   std::vector<std::string> rules;
   std::set<std::string_view> fronts;  // of names that are read: empty
   std::string place, found;
   bool is_text_elsewhere = false;
   for (const auto& [form, names] : on.parameters.forms) {
     const std::string_view wanted = form_wanted(read, names);
-    const bool is_read = wanted.empty() || std::ranges::count(read, form) != 0;
+    const bool is_own = names.lead.empty() || has_word(own, names.lead);
+    const bool is_read = wanted.empty() || std::ranges::count(read, form) != 0 ||
+                         (!own.empty() && is_own);
     fronts.insert(is_read ? std::string_view() : extra_front(names.lead, wanted));
     if (is_read) continue;
     add_renames(names, wanted, rules);

@@ -118,6 +118,10 @@ MetaArray make_bool_array(const std::vector<bool>& flags) {
   return pack(MetaType::kBool, bytes);
 }
 
+MetaArray make_byte_array(std::string_view bytes) {
+  return pack(MetaType::kU8, std::vector<uint8_t>(bytes.begin(), bytes.end()));
+}
+
 double number_at(const MetaArray& array, uint64_t index) {
   CKPT_CHECK(array.holds_numbers());
   CKPT_CHECK(index < array.count());

@@ -70,6 +70,7 @@ MetaArray make_text_array(std::vector<std::string> texts);
 MetaArray make_i32_array(const std::vector<int32_t>& numbers);
 MetaArray make_f32_array(const std::vector<float>& numbers);
 MetaArray make_bool_array(const std::vector<bool>& flags);
+MetaArray make_byte_array(std::string_view bytes);  // of U8
 // Element `index` of a number array, widened. Requires: the element is a number and index is in
 // range.
 double number_at(const MetaArray& array, uint64_t index);

@@ -1,9 +1,9 @@
-// Gemma, Gemma 2 and Gemma 3: norms are stored minus one, the head is the embedding.
+// Gemma, Gemma 2 and 3, and EmbeddingGemma: norms are stored minus one, the head is the embedding.
 //
-// Sources: llama.cpp conversion/gemma.py (GemmaModel, Gemma2Model, Gemma3Model); transformers
-// models/gemma{,2,3}. The norm behind attention is the norm before the MLP in Gemma, and one of its
-// own in the later ones; keys of Gemma and Gemma 2 have an order of their own, without a word on
-// rotary positions.
+// Sources: llama.cpp conversion/gemma.py (GemmaModel, Gemma2Model, Gemma3Model, EmbeddingGemma);
+// transformers models/gemma{,2,3}. The norm behind attention is the norm before the MLP in Gemma,
+// and one of its own in the later ones; keys of Gemma and Gemma 2 have an order of their own,
+// without a word on rotary positions.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -51,6 +51,13 @@ constexpr size_t kGemma1KeyCount = 10;
 constexpr KeyRule kGemma3Keys[] = {
     {"final_logit_softcapping",  kF32, "final_logit_softcapping", kFieldUnlessZero},
     {"attention.sliding_window", kU32, "", kSlidingWindow},
+};
+constexpr NameRule kDenseNames[] = {
+    {"dense_2", "dense_2"}, {"dense_3", "dense_3"},
+};
+constexpr KeyRule kGemmaEmbeddingKeys[] = {
+    {"dense_2_feat_in", kU32, "", kDense},
+    {"pooling_type",    kU32, "", kPooling},
 };
 constexpr ClassDefault kGemmaDefaults[] = {
     {"hidden_size", "3072"}, {"intermediate_size", "24576"}, {"head_dim", "256"},
@@ -148,6 +155,23 @@ const Family kGemma3 = {
     .window_period = 6,
     .add_graph_fields = [](const GraphConfig& made) { add_query_scale(made, 62); },
     .untold = "layer_types (full attention in each sixth)",
+};
+
+// EmbeddingGemma: Gemma 3 without a mask, under names without "model.".
+const Family kGemmaEmbedding = {
+    .name = "gemma-embedding",
+    .architectures = "Gemma3TextModel",
+    .model_types = "gemma3_text",
+    .activation = kGemmaGelu,
+    .names = {kGemma3Norms, kGemma2Norms, kGemmaNorms, rows::kCommonNames, kDenseNames},
+    .keys = kGemma3Keys,
+    .defaults = kGemma3Defaults,
+    .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionNorms, rows::kAttentionBias,
+                   rows::kMlp, kMlpNorms},
+    .has_bare_names = true,
+    .more_keys = kGemmaEmbeddingKeys,
+    .tokenizer = {.piece_file = PieceFile::kPreferred, .adds_space_prefix = false},
+    .window_period = 6,
 };
 
 }  // namespace ckpt

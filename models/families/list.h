@@ -82,7 +82,15 @@ namespace ckpt {
   FAMILY(kGlmOcr)             \
   FAMILY(kMiniCpm3)           \
   FAMILY(kMiniCpmV46)         \
-  FAMILY(kMamba2)
+  FAMILY(kMamba2)             \
+  FAMILY(kBert)               \
+  FAMILY(kXlmRoberta)         \
+  FAMILY(kRoberta)            \
+  FAMILY(kJinaBert)           \
+  FAMILY(kModernBert)         \
+  FAMILY(kNomicBert)          \
+  FAMILY(kEuroBert)           \
+  FAMILY(kGemmaEmbedding)
 
 #define CKPT_DECLARE(family) extern const Family family;
 CKPT_FAMILIES(CKPT_DECLARE)

@@ -41,15 +41,22 @@ constexpr ClassDefault kQwen3MoeDefaults[] = {
 };
 // clang-format on
 
-// As sentence-transformers and Qwen3Model save them: no head, and names without "model.".
-constexpr auto kQwenBareNames = [] {
-  std::array<NameRule, std::size(rows::kCommonNames) - 1> out{};
-  std::ranges::copy(std::span(rows::kCommonNames).subspan(1), out.begin());
-  for (NameRule& rule : out) rule.from.remove_prefix(std::string_view("model.").size());
-  return out;
-}();
-
-constexpr RowLists<NameRule> kQwenDenseLists{rows::kCommonNames, kQwenBareNames};
+constexpr Family qwen3(Family made) {
+  made.name = "qwen3";
+  made.quirks =
+      "slides_in_all_or_none text_class only_silu counts_layers_by_default theta_outside"
+      " no_bias:.o_proj. skips_tied_head looks_up_proj_scales refuses_fused_alone"
+      " norms_feed_linears";
+  made.defaults = kQwen3Defaults;
+  made.parameters = rows::kQwen3Rules;
+  made.has_bare_names = true;
+  made.tokenizer = {.piece_file = PieceFile::kPreferred};
+  made.window_period = 1;
+  return made;
+}
+constexpr Family kQwen3TiedReranker = qwen3(rows::reranker({}, true));
+constexpr FamilyVariant kQwen3Rerankers[] = {{rows::ties_head, &kQwen3TiedReranker}};
+constexpr Family kQwen3Reranker = qwen3(rows::reranker({.variants = kQwen3Rerankers}, false));
 
 }  // namespace
 
@@ -61,10 +68,11 @@ const Family kQwen2 = {
         "slides_in_all_or_none text_class only_silu counts_layers_by_default theta_outside"
         " natural_heads skips_tied_head looks_up_proj_scales refuses_fused_alone"
         " norms_feed_linears tokenizer_class:Qwen2",
-    .names = kQwenDenseLists,
+    .names = {rows::kCommonNames},
     .keys = rows::kPoolingKeys,
     .defaults = kQwen2Defaults,
     .parameters = rows::kQwen2Rules,
+    .has_bare_names = true,
     .tokenizer = {.piece_file = PieceFile::kPreferred},
     .window_period = 1,
 };
@@ -87,22 +95,13 @@ const Family kQwen2Moe = {
     .window_period = 1,
 };
 
-const Family kQwen3 = {
-    .name = "qwen3",
+const Family kQwen3 = qwen3({
     .architectures = "Qwen3ForCausalLM Qwen3Model",
     .model_types = "qwen3",
-    .quirks =
-        "slides_in_all_or_none text_class only_silu counts_layers_by_default theta_outside"
-        " no_bias:.o_proj. skips_tied_head looks_up_proj_scales refuses_fused_alone"
-        " norms_feed_linears",
-    .names = kQwenDenseLists,
+    .names = {rows::kCommonNames},
     .keys = rows::kPoolingKeys,
-    .defaults = kQwen3Defaults,
-    .parameters = rows::kQwen3Rules,
-    .may_be_reranker = true,
-    .tokenizer = {.piece_file = PieceFile::kPreferred},
-    .window_period = 1,
-};
+    .reranker = &kQwen3Reranker,
+});
 
 const Family kQwen3Moe = {
     .name = "qwen3moe",

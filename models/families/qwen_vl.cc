@@ -87,6 +87,23 @@ const Family kQwen3VlMoeTurned = qwen3_vl_moe({
                    std::span(rows::kExperts).subspan(4)},
 });
 
+constexpr Family qwen3_vl(Family made) {
+  made.name = "qwen3vl";
+  made.quirks = "activation:silu needs_rope_type no_bias:.o_proj. norms_feed_linears";
+  made.wrapper_quirks =
+      "stops_at:intermediate_size=z vision_activation:exact tower:deepstack"
+      " processor_tokenizer:Qwen2TokenizerFast nested_text";
+  made.defaults = kQwen3VlDefaults;
+  made.parameters = rows::kQwen3Rules;
+  made.more_keys = kDeepstackKeys;
+  made.tokenizer = {.piece_file = PieceFile::kPreferred};
+  return made;
+}
+constexpr Family kQwen3VlTiedReranker = qwen3_vl(rows::reranker({}, true));
+constexpr FamilyVariant kQwen3VlRerankers[] = {{rows::ties_head, &kQwen3VlTiedReranker}};
+constexpr Family kQwen3VlReranker =
+    qwen3_vl(rows::reranker({.variants = kQwen3VlRerankers}, false));
+
 }  // namespace
 
 const Family kQwen2Vl = qwen2_vl({
@@ -104,22 +121,13 @@ const Family kQwen25Vl = qwen2_vl({
         " looks_up_proj_scales tower:windowed processor_tokenizer:Qwen2TokenizerFast",
 });
 
-const Family kQwen3Vl = {
-    .name = "qwen3vl",
+const Family kQwen3Vl = qwen3_vl({
     .architectures = "Qwen3VLForConditionalGeneration",
     .model_types = "qwen3_vl_text qwen3_vl",
-    .quirks = "activation:silu needs_rope_type no_bias:.o_proj. norms_feed_linears",
-    .wrapper_quirks =
-        "stops_at:intermediate_size=z vision_activation:exact tower:deepstack"
-        " processor_tokenizer:Qwen2TokenizerFast nested_text",
     .names = {rows::kCommonNames},
     .keys = rows::kPoolingKeys,
-    .defaults = kQwen3VlDefaults,
-    .parameters = rows::kQwen3Rules,
-    .more_keys = kDeepstackKeys,
-    .may_be_reranker = true,
-    .tokenizer = {.piece_file = PieceFile::kPreferred},
-};
+    .reranker = &kQwen3VlReranker,
+});
 
 const Family kQwen3VlMoe = qwen3_vl_moe({
     .names = {kQwen3VlMoeNames, rows::kExpertNames, rows::kCommonNames},

@@ -51,6 +51,10 @@ constexpr ClassDefault if_absent(std::string_view field, std::string_view value,
   return {.field = field, .value = value, .read_by = read_by, .unless = field};
 }
 
+// Outputs of a classifier.
+inline constexpr ClassDefault kLabelCount{
+    .field = "num_labels", .value = "", .read_by = kInShapes, .compute = count_labels};
+
 // The router of Qwen's experts, in each layer.
 inline constexpr GraphConstants kExpertConstants{
     {"norm_topk_prob", "true"}, {"decoder_sparse_step", "1"}, {"mlp_only_layers", "[]"}};
@@ -183,6 +187,10 @@ inline constexpr ParameterRule kSparseMoe[] = {
     {".block_sparse_moe.experts.{}.w2.weight", "hidden_size intermediate_size", kColumns},
     {".block_sparse_moe.experts.{}.w3.weight", "intermediate_size hidden_size", kRows},
 };
+inline constexpr ParameterRule kClassifierRows[] = {
+    {"classifier.weight", "num_labels hidden_size", kWhole, "classifier"},
+    {"classifier.bias",   "num_labels", kWhole, "classifier"},
+};
 // Parameters of a layer for multi-token prediction other than attention and experts.
 inline constexpr ParameterRule kNextn[] = {
     {".eh_proj.weight",          "hidden_size 2*hidden_size", kWhole, "nextn"},
@@ -212,6 +220,16 @@ inline constexpr NameRule kCommonNames[] = {
     {"model.layers.{}.mlp.down_proj",            "blk.{}.ffn_down"},
 };
 
+inline constexpr NameRule kClassifierNames[] = {
+    {"classifier", "cls.output"},
+};
+inline constexpr NameRule kAnswerNames[] = {  // of rerankers; before the common names
+    {"lm_head.weight", "cls.output.weight", kAnswerRows},
+};
+inline constexpr NameRule kTiedAnswerNames[] = {
+    {"model.embed_tokens.weight", "cls.output.weight", kAnswersAndAll, Store::kByRules,
+     "token_embd.weight"},
+};
 inline constexpr NameRule kNormsBehindNames[] = {  // before the common names
     {"model.layers.{}.post_attention_layernorm",   "blk.{}.post_attention_norm"},
     {"model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm"},
@@ -289,6 +307,24 @@ inline constexpr NameRule kMamba2Names[] = {
 inline constexpr KeyRule kPoolingKeys[] = {
     {"pooling_type", kU32, "", kPooling},
 };
+inline constexpr KeyRule kEncoderKeys[] = {
+    {"attention.causal",         kBool, "false", kConstant},
+    {"pooling_type",             kU32, "", kPooling},
+    {"classifier.output_labels", kArray, "id2label", kLabels},
+};
+// Of Qwen's rerankers, whose outputs are the logits of two tokens.
+inline constexpr KeyRule kRerankerKeys[] = {
+    {"pooling_type",                   kU32, "", kPooling},
+    {"pooling_type",                   kU32, "4", kNumber},
+    {"classifier.output_labels",       kArray, "yes no", kWords},
+    {"tokenizer.chat_template.rerank", kText,
+     "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and "
+     "the Instruct provided. Note that the answer can only be \"yes\" or \"no\".<|im_end|>\n"
+     "<|im_start|>user\n<Instruct>: Given a web search query, retrieve relevant passages that "
+     "answer the query\n<Query>: {query}\n<Document>: {document}<|im_end|>\n"
+     "<|im_start|>assistant\n<think>\n\n</think>\n\n", kConstant},
+    {"tokenizer.chat_templates",       kArray, "rerank", kWords},
+};
 inline constexpr KeyRule kQwenExpertKeys[] = {
     {"expert_feed_forward_length",        kU32, "moe_intermediate_size"},
     {"expert_shared_feed_forward_length", kU32, "shared_expert_intermediate_size"},
@@ -307,11 +343,22 @@ inline constexpr std::span<const NameRule> kOneNormNames =
 
 using Rules = std::span<const ParameterRule>;
 using KeyRules = std::span<const KeyRule>;
+using NameRules = std::span<const NameRule>;
 inline constexpr RowLists<ParameterRule> kLlamaRules{kFrame, kAttention, kAttentionBias, kMlp,
                                                      kMlpBias};
 inline constexpr RowLists<ParameterRule> kQwen2Rules{kFrame, kAttention, kQkvBias, kMlp};
 inline constexpr RowLists<ParameterRule> kQwen3Rules{kFrame, kAttention, kAttentionNorms,
                                                      kAttentionBias, kMlp};
+
+// `made` as a reranker, whose head has two rows of the token embedding or of a head of its own.
+constexpr Family reranker(Family made, bool is_tied) {
+  made.names = {is_tied ? NameRules(kTiedAnswerNames) : NameRules(kAnswerNames), kCommonNames};
+  made.keys = kRerankerKeys;
+  return made;
+}
+inline bool ties_head(const JsonValue& config) {
+  return is_truthy(known(config, "tie_word_embeddings"));
+}
 
 inline constexpr RowLists<NameRule> kPairLists{kPairNames, kCommonNames};
 inline constexpr RowLists<NameRule> kExpertLists{kExpertNames, kCommonNames};

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 ROW = re.compile(r"^\| (`[^|]*`) \| ([^|]*?) \|", re.M)
-CLASS = re.compile(r"\b\w+(?:ForCausalLM|ForConditionalGeneration|Model)\b")
+CLASS = re.compile(r"\b\w+(?:For[A-Z]\w+|Model)\b")
 OTHER_NAMES = {"LLaMAForCausalLM", "LFM2ForCausalLM", "Ernie4_5_ForCausalLM"}  # of the same class
 
 

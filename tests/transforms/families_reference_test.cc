@@ -48,8 +48,8 @@ Result<Checkpoint> step(const char* name, Checkpoint input, const Options& optio
   return find_transform(name)->apply(std::move(input), options, {all_codecs(), nullptr, nullptr});
 }
 
-// "bf16.gguf", "*-outtype.gguf", "*-no-mtp.gguf" and "mmproj*.gguf" are the converter's, all others
-// its bf16 file quantized.
+// "bf16.gguf", "*-outtype.gguf", "*-no-mtp.gguf", "*-dense.gguf" and "mmproj*.gguf" are the
+// converter's, all others its bf16 file quantized.
 Result<Checkpoint> made_as(const FamilyFile& row, Checkpoint input) {
   if (row.file.starts_with("mmproj")) {
     const bool has_type = row.file.starts_with("mmproj-");
@@ -58,11 +58,13 @@ Result<Checkpoint> made_as(const FamilyFile& row, Checkpoint input) {
     return step("to-mmproj", std::move(input), {{"mmproj-type", type}});
   }
   const std::string type = row.file.substr(0, row.file.find_first_of("-."));
-  const bool is_plain = row.file == "bf16.gguf" || row.file == "bf16-no-mtp.gguf";
+  const bool has_dense = row.file.ends_with("-dense.gguf");
+  const bool is_plain = row.file == "bf16.gguf" || row.file == "bf16-no-mtp.gguf" || has_dense;
   const bool is_converters = is_plain || row.file.ends_with("-outtype.gguf");
   Options convert;
   convert.add("outtype", is_converters ? type : "bf16");
   if (row.file.find("-no-mtp") != std::string::npos) convert.add("mtp", "no");
+  if (has_dense) convert.add("dense-modules", "yes");
   if (!row.pre.empty()) convert.add("tokenizer-pre", row.pre);
   // tokenizer.model is missing; tokenizer_config.json does not name "<|think|>", a special token.
   const bool differs = row.family == "tinyllama" || row.family.starts_with("gemma4");

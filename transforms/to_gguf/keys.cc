@@ -50,6 +50,14 @@ struct KeyWriter {
       out.set(full(key), MetaValue::boolean(is_truthy(&value)));
       return {};
     }
+    if (type == MetaType::kText) {
+      const auto* text = value.get_ptr<const std::string*>();
+      if (text == nullptr) {
+        return corrupt("config.json: {} would be {}; expected a text", full(key), value.dump());
+      }
+      out.set(full(key), MetaValue::text(*text));
+      return {};
+    }
     const auto real = number(value);
     if (!real) {
       return corrupt("config.json: {} would be {}; expected a number", full(key), value.dump());
@@ -266,6 +274,21 @@ struct KeyWriter {
     return corrupt("config.json: {} is {}; expected a list", rule.fields, found->dump());
   }
 
+  Status position_count(const KeyRule& rule) const {
+    CKPT_ASSIGN(const uint64_t dropped, model.dropped_positions());
+    CKPT_ASSIGN(const uint64_t count, model.count(rule.fields));
+    if (dropped < count) return set_count(rule.key, count - dropped);
+    return corrupt("config.json: {} is {}; expected more than pad_token_id {}", rule.fields, count,
+                   dropped - 1);
+  }
+
+  Status labels(const KeyRule& rule) const {
+    CKPT_ASSIGN(std::vector<std::string> texts, class_labels(model.config));
+    if (has_unnamed_labels(model.config)) return {};
+    out.set(full(rule.key), MetaValue::array(make_text_array(std::move(texts))));
+    return {};
+  }
+
   Status full_layers(const KeyRule& rule) const {
     CKPT_ASSIGN(const JsonValue* types, list(rule));
     if (types == nullptr) return {};
@@ -363,6 +386,19 @@ struct KeyWriter {
       }
       case KeySource::kAlphaRope: return alpha_rope();
       case KeySource::kLayerScalars: return layer_scalars(rule);
+      case KeySource::kPositionCount: return position_count(rule);
+      case KeySource::kLabels: return labels(rule);
+      case KeySource::kDense:
+        for (const DenseModule& module : model.dense) {
+          CKPT_TRY(set_count(module.name + "_feat_in", module.inputs));
+          CKPT_TRY(set_count(module.name + "_feat_out", module.outputs));
+        }
+        return {};
+      case KeySource::kWords: {
+        const auto words = split_words(rule.fields);
+        out.set(full(rule.key), MetaValue::array(make_text_array({words.begin(), words.end()})));
+        return {};
+      }
       default: {
         CKPT_ASSIGN(const std::optional<MetaValue> value, attention_key(rule, model));
         if (value) out.set(full(rule.key), *value);
@@ -408,6 +444,8 @@ TokenizerOptions tokenizer_options_of(const Model& model, std::optional<uint64_t
     *out.vocab_size = (*out.vocab_size + multiple - 1) / multiple * multiple;
   }
   if (rows) out.most_tokens = *rows + multiple - 1;
+  const JsonValue* segments = model.field("type_vocab_size");
+  out.segments = segments == nullptr ? 1 : whole(*segments).value_or(1);
   out.rules = model.family->tokenizer;
   return out;
 }

@@ -36,19 +36,19 @@ bool may_be_missing(const Parameter& parameter, const Model& model) {
 }
 
 // The layer of "model.layers.7.mlp.up_proj.weight", under whatever root.
-std::optional<uint64_t> layer_of(std::string_view name) {
-  constexpr std::string_view kLayers = "layers.";
-  const size_t at = name.find(kLayers);
+std::optional<uint64_t> layer_of(std::string_view name, const Family& family) {
+  const size_t at = name.find(family.layers);
   if (at == name.npos || (at != 0 && name[at - 1] != '.')) return std::nullopt;
-  return number_after(name.substr(at), kLayers);
+  return number_after(name.substr(at), family.layers);
 }
 
 }  // namespace
 
-std::string table_name(const NamedTensor& named) {
+std::string table_name(const NamedTensor& named, const Family& family) {
   // Under its own name: layers for multi-token prediction are another part of the table.
   if (named.tensor.name.starts_with("mtp.")) return named.tensor.name;
-  const bool is_bare = !named.name.starts_with("model.") && !named.name.starts_with("lm_head.");
+  const bool is_bare = family.root == Family().root && !named.name.starts_with("model.") &&
+                       !named.name.starts_with("lm_head.");
   return is_bare ? "model." + named.name : named.name;
 }
 
@@ -56,10 +56,11 @@ Result<std::vector<Parameter>> table_parameters(const std::vector<NamedTensor>& 
                                                 const Model& model) {
   ModelForm form;
   form.has_head = !model.architecture.ends_with("Model");
+  form.is_classifier = model.architecture.ends_with("ForSequenceClassification");
   form.has_mtp = model.mtp_layers != 0;
   for (const NamedTensor& named : tensors) {
     form.held += held_by(named.tensor);
-    form.note_experts(table_name(named));
+    form.note_experts(table_name(named, *model.family));
   }
   return expected_parameters({*model.family, *model.family, model.config}, form);
 }
@@ -76,7 +77,7 @@ Result<std::vector<Parameter>> missing_parameters(const std::vector<NamedTensor>
   std::set<std::string> held;
   for (const NamedTensor& named : tensors) {
     held.insert(named.name);
-    held.insert(table_name(named));
+    held.insert(table_name(named, *model.family));
   }
   const auto is_there = [&](const Parameter& parameter) {
     return held.contains(parameter.name) || held.contains(parameter.name + ".weight");
@@ -112,11 +113,11 @@ Status check_missing(const std::vector<NamedTensor>& tensors, const Model& model
 Status check_layers(const std::vector<NamedTensor>& tensors, const Model& model) {
   std::set<uint64_t> drafts;
   for (const NamedTensor& named : tensors) {
-    const auto layer = is_of_draft(named.name) ? layer_of(named.name) : std::nullopt;
+    const auto layer = is_of_draft(named.name) ? layer_of(named.name, *model.family) : std::nullopt;
     if (layer) drafts.insert(*layer);
   }
   for (const NamedTensor& named : tensors) {
-    const auto layer = layer_of(named.name);
+    const auto layer = layer_of(named.name, *model.family);
     const bool is_draft = layer && (drafts.contains(*layer) ||
                                     named.tensor.name.find("mtp.") != named.tensor.name.npos);
     if (!layer || *layer < model.layers || is_draft) continue;

@@ -12,6 +12,7 @@
 #include "core/base/numbers.h"
 #include "core/base/words.h"
 #include "core/model/json_documents.h"
+#include "transforms/to_gguf/tokenizer/added.h"
 
 namespace ckpt {
 namespace {
@@ -180,6 +181,19 @@ bool is_reranker(const Checkpoint& checkpoint, const Model& model) {
          names_reranker(lower_case(text_in(model.root, "_name_or_path")), "");
 }
 
+Result<std::vector<uint64_t>> answer_tokens(const Checkpoint& checkpoint) {
+  CKPT_ASSIGN(const auto lists, token_lists_of(checkpoint));
+  std::vector<uint64_t> out;
+  for (const char* text : {"yes", "no"}) {
+    const TokenLists::Token* token = lists->find(text);
+    if (token == nullptr) {
+      return corrupt("tokenizer.json has no token '{}', whose row is part of a reranker", text);
+    }
+    out.push_back(token->id);
+  }
+  return out;
+}
+
 }  // namespace
 
 JsonValue merged_config(const JsonValue& root) {
@@ -221,6 +235,12 @@ Result<uint64_t> Model::count(std::string_view fields) const {
     return corrupt("config.json: {} is {}; expected a whole number", fields, found->dump());
   }
   return *value;
+}
+
+Result<uint64_t> Model::dropped_positions() const {
+  if (field("pad_token_id") == nullptr) return 0;
+  CKPT_ASSIGN(const uint64_t padding, count("pad_token_id"));
+  return padding + 1;
 }
 
 Result<uint64_t> Model::head_values() const {
@@ -276,8 +296,9 @@ Result<Model> read_model(const Checkpoint& checkpoint) {
     return corrupt_hint("config.json of the model that these weights are of",
                         "config.json: num_hidden_layers is 0; expected at least 1");
   }
-  if (model.family->may_be_reranker && is_reranker(checkpoint, model)) {
-    return unsupported("rerankers are not converted: their head is made of rows of the embedding");
+  if (model.family->reranker != nullptr && is_reranker(checkpoint, model)) {
+    CKPT_ASSIGN(model.family, variant_of(model.family->reranker, model.config));
+    CKPT_SET(model.answers, answer_tokens(checkpoint));
   }
   return model;
 }

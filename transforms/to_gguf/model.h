@@ -21,6 +21,12 @@ inline constexpr Choice kOutTypeNames[] = {{"auto", kSourceType},
                                            {"bf16", OutType::kBF16},
                                            {"q8_0", OutType::kQ8_0}};
 
+// A matrix that an embedding is multiplied by behind pooling.
+struct DenseModule {
+  std::string name;  // "dense_2"
+  uint64_t inputs, outputs;
+};
+
 // The configuration, parsed.
 struct Model {
   const Family* family = nullptr;
@@ -34,9 +40,11 @@ struct Model {
   bool keeps_mtp = true;     // false: those layers are dropped
   uint64_t left_out = 0;     // tensors of such layers that llama.cpp's converter has no use for
   OutType out_type = OutType::kF32;
+  std::vector<uint64_t> answers = {};    // of a reranker: the tokens "yes" and "no"
   bool is_nvfp4 = false;                 // some weights are, and stay so
   bool is_mxfp4 = false;                 // experts are, and stay so
   bool keeps_codes = false;              // packed INT4 becomes Q4_0 by moving its bits
+  std::vector<DenseModule> dense = {};
   std::vector<std::string> towers = {};  // tensors of vision and other towers, left out
 
   uint64_t blocks() const { return layers + mtp_layers; }
@@ -44,6 +52,8 @@ struct Model {
   const JsonValue* field(std::string_view fields) const;
   // The same as a whole number. Fails: kCorrupt when it is absent or none.
   Result<uint64_t> count(std::string_view fields) const;
+  // Rows of position embeddings in front of the first that counts: those up to pad_token_id.
+  Result<uint64_t> dropped_positions() const;
   // head_dim, or hidden_size / num_attention_heads.
   Result<uint64_t> head_values() const;
 };

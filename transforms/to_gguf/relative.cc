@@ -95,7 +95,7 @@ struct Relative {
   bool is_partial = false;                // the family's table does not say which are optional
   std::string activation = {};            // config.json's, if the family has another
   bool assumes_activation = false;        // config.json names none, and llama.cpp's is unusual
-  bool has_other_parts = false;           // only one of the two has towers
+  bool has_other_parts = false;           // only one of the two has towers, or generates text
   NamedFields fields = {};
   bool fits() const { return misfits.empty() && activation.empty(); }
   auto rank() const {
@@ -114,10 +114,11 @@ Status compare_tensors(const std::vector<NamedTensor>& tensors, const Model& mod
   out.unheld = expected.size() - missing.size();
   for (const NamedTensor& named : tensors) {
     auto found = shapes.find(named.name);
-    if (found == shapes.end()) found = shapes.find(table_name(named));
+    if (found == shapes.end()) found = shapes.find(table_name(named, *model.family));
     const auto rule = find_name_rule(*model.family, named.name);
     const bool is_beyond = rule && (rule->rule->to.empty() || model.family->is_partial);
-    const bool fits = found != shapes.end() ? has_shape(named, *found->second) : is_beyond;
+    const bool fits =
+        found != shapes.end() ? has_shape(named, *found->second, *model.family) : is_beyond;
     if (!fits) out.misfits.push_back(named.tensor.name);
     out.unheld -= found != shapes.end();
   }
@@ -141,7 +142,9 @@ Result<Relative> compare_with(const Family& family, Checkpoint& trial, Codecs co
       model.family->activation.name != kUsualActivation &&
       std::ranges::none_of(split_words(model.family->activation.fields), is_named);
   out.fields = fields_of(merged_config(model.root), model.rope, *model.family);
-  out.has_other_parts = out.architecture.ends_with("ForConditionalGeneration") != has_towers;
+  const bool generates = out.architecture.find("ForC") != std::string::npos;
+  out.has_other_parts =
+      out.architecture.ends_with("ForConditionalGeneration") != has_towers || !generates;
   CKPT_ASSIGN(std::vector<NamedTensor> tensors, select_tensors(trial, true, model, codecs));
   CKPT_TRY(compare_tensors(tensors, model, out));
   if (!out.fits()) return out;
@@ -158,7 +161,7 @@ bool has_half(const Family& family, const std::vector<Tensor>& tensors) {
   size_t asked = 0, known = 0;
   for (size_t i = 0; i < tensors.size(); i += step) {
     if (is_tower(tensors[i].name)) continue;
-    const std::string name = replace_all(tensors[i].name, "language_model.", "");
+    const std::string name = own_name(family, replace_all(tensors[i].name, "language_model.", ""));
     known += find_name_rule(family, name).has_value();
     ++asked;
   }

@@ -20,6 +20,7 @@
 #include "transforms/packed/packed_weights.h"
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/mxfp4.h"
+#include "transforms/to_gguf/names.h"
 
 namespace ckpt {
 namespace {
@@ -115,6 +116,12 @@ Status check_source(const Tensor& tensor, const Checkpoint& checkpoint, const Mo
       "AWQ and bitsandbytes with their scales{} ({})",
       tensor.name, tensor.codec->name, missing_part(checkpoint, tensor),
       quantization_found(checkpoint, model));
+}
+
+// Whether the family's rules leave this tensor out, whatever its type is.
+bool is_dropped_later(const Model& model, std::string_view name) {
+  const std::optional<Match> match = find_name_rule(*model.family, name);
+  return match && match->rule->to.empty();
 }
 
 // The scales of inputs, by the name of the weight they belong to.
@@ -243,7 +250,8 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
   for (const Tensor* tensor : order) {
     if (is_tower(tensor->name)) model.towers.push_back(tensor->name);
     if (is_tower(tensor->name) || ends_with_any(tensor->name, kBufferEnds)) continue;
-    std::string name = replace_all(tensor->name, "language_model.", "");
+    std::string name =
+        own_name(*model.family, replace_all(tensor->name, "language_model.", ""));
     if (name.starts_with("model.mtp.")) name.erase(0, std::string_view("model.").size());
     if (model.family->has_mtp && name.starts_with("mtp.")) {
       if (!keep_mtp) continue;
@@ -268,7 +276,7 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
       if (is_dropped) continue;
     }
     if (is_quantized && is_side_scale(tensor->name)) continue;
-    CKPT_TRY(check_source(*tensor, checkpoint, model));
+    if (!is_dropped_later(model, name)) CKPT_TRY(check_source(*tensor, checkpoint, model));
     NamedTensor& named = out.emplace_back(NamedTensor{std::move(name), *tensor});
     model.is_mxfp4 |= is_mxfp4(*tensor);
     if (!is_nvfp4(*tensor, codecs)) continue;

@@ -39,6 +39,11 @@ bool is_nvfp4(const Tensor& tensor, Codecs codecs);
 Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bool keep_mtp,
                                                 Model& model, Codecs codecs);
 
+// The Dense modules of modules.json, which come before all other tensors; their widths go to
+// `model`. Fails: kUsage: there are none; kCorrupt: a module lacks a file; kUnsupported.
+Result<std::vector<NamedTensor>> read_dense_modules(const Checkpoint& checkpoint, Model& model,
+                                                    Codecs codecs);
+
 // The type of the first tensor of rank >= 2 that is BF16 or F16; F32 when there is none.
 OutType guess_out_type(const std::vector<NamedTensor>& tensors);
 

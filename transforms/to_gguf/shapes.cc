@@ -16,8 +16,9 @@ namespace {
 
 constexpr const char* kOwnConfig = "config.json of the model that these weights are of";
 
-bool has_rows_of_tokens(std::string_view name) {
-  return name == "model.embed_tokens.weight" || name == "lm_head.weight";
+bool has_rows_of_tokens(std::string_view name, const Family& family) {
+  const std::optional<Match> match = find_name_rule(family, name);
+  return match && (match->rule->to == "token_embd" || match->rule->to == "output");
 }
 
 // As the table has it: rows of MXFP4 experts are outputs, those of their BF16 form inputs.
@@ -27,10 +28,10 @@ std::vector<uint64_t> table_shape(const Tensor& tensor) {
   return out;
 }
 
-bool are_same(std::vector<uint64_t> a, std::vector<uint64_t> b, std::string_view name) {
+bool are_same(std::vector<uint64_t> a, std::vector<uint64_t> b, bool has_rows_of_tokens) {
   std::erase(a, 1);
   std::erase(b, 1);
-  if (has_rows_of_tokens(name) && a.size() == 2 && b.size() == 2) return a[1] == b[1];
+  if (has_rows_of_tokens && a.size() == 2 && b.size() == 2) return a[1] == b[1];
   return a == b;
 }
 
@@ -49,13 +50,14 @@ std::string_view null_in(std::string_view when, const Model& model) {
 // The field that is null and without which the model's class has no parameter of this name. A null
 // is untrue for the class, which then ignores tensors that llama.cpp computes with.
 std::string_view null_without(std::string_view name, const Model& model) {
-  const size_t layers = name.find(".layers.");
+  const std::string_view stem = model.family->layers;
+  const size_t layers = name.find(stem);
   std::vector<std::string> numbers;
   for (const auto& list : model.family->parameters) {
     for (const ParameterRule& rule : list) {
       const bool is_in_layer = rule.name.starts_with('.');
       if (is_in_layer
-              ? layers == name.npos || !matches_pattern(fmt::format(".layers.{{}}{}", rule.name),
+              ? layers == name.npos || !matches_pattern(fmt::format("{}{{}}{}", stem, rule.name),
                                                         name.substr(layers), numbers)
               : rule.name != name) {
         continue;
@@ -69,8 +71,10 @@ std::string_view null_without(std::string_view name, const Model& model) {
 
 }  // namespace
 
-bool has_shape(const NamedTensor& named, const std::vector<uint64_t>& shape) {
-  return are_same(table_shape(named.tensor), shape, table_name(named));
+bool has_shape(const NamedTensor& named, const std::vector<uint64_t>& shape,
+               const Family& family) {
+  return are_same(table_shape(named.tensor), shape,
+                  has_rows_of_tokens(table_name(named, family), family));
 }
 
 Status check_shapes(const std::vector<NamedTensor>& tensors, const Model& model) {
@@ -81,7 +85,7 @@ Status check_shapes(const std::vector<NamedTensor>& tensors, const Model& model)
   const NamedTensor* first = nullptr;
   const std::vector<uint64_t>* wanted = nullptr;
   for (const NamedTensor& named : tensors) {
-    const std::string name = table_name(named);
+    const std::string name = table_name(named, *model.family);
     const auto found = shapes.find(name);
     if (found == shapes.end()) {
       const std::string_view field = null_without(name, model);
@@ -89,7 +93,7 @@ Status check_shapes(const std::vector<NamedTensor>& tensors, const Model& model)
       return corrupt_hint(kOwnConfig, "config.json: {} is null, but the weights have '{}'", field,
                           named.tensor.name);
     }
-    if (has_shape(named, *found->second)) continue;
+    if (has_shape(named, *found->second, *model.family)) continue;
     if (count++ != 0) continue;
     first = &named;
     wanted = found->second;

@@ -23,7 +23,7 @@ Status check_shapes(const std::vector<NamedTensor>& tensors, const Model& model)
 
 // Whether the tensor has this shape from a table. Axes of length 1 do not count, and matrices with
 // a row for each token may have another number of rows.
-bool has_shape(const NamedTensor& named, const std::vector<uint64_t>& shape);
+bool has_shape(const NamedTensor& named, const std::vector<uint64_t>& shape, const Family& family);
 
 // llama.cpp does not load most files that lack a tensor, and computes another model with the rest:
 // without a head it takes the embeddings.
@@ -45,7 +45,7 @@ Result<std::vector<Parameter>> table_parameters(const std::vector<NamedTensor>& 
                                                 const Model& model);
 
 // The name of a tensor in the table of its family.
-std::string table_name(const NamedTensor& named);
+std::string table_name(const NamedTensor& named, const Family& family);
 
 // NVFP4 weights on their way to GGUF: bits move, and scales become tensors of their own.
 //

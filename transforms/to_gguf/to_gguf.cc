@@ -44,6 +44,9 @@ constexpr OptionRule kToGgufOptions[] = {
     option::yes_no("mtp", "keep the layers for multi-token prediction").by_default("yes"),
     option::yes_no("keep-codes",
                    "keep INT4 codes of compressed-tensors, as q4_0; otherwise they are decoded"),
+    option::yes_no("dense-modules",
+                   "write the Dense modules of sentence-transformers too, which llama.cpp then "
+                   "computes with"),
     option::yes_no("note-towers", "say which tensors of vision and other towers are left out")
         .by_default("yes"),
     option::choice("missing", kMissing,
@@ -134,6 +137,25 @@ void note_modules(const Checkpoint& input, const Context& context) {
           fmt::format("{} {}", fmt::join(left_out, ", "), left_out.size() == 1 ? "is" : "are")));
 }
 
+void note_classifier(const std::vector<NamedTensor>& tensors, const Model& model,
+                     const Context& context) {
+  const auto has = [&](std::string_view start) {
+    return std::ranges::any_of(
+        tensors, [&](const NamedTensor& named) { return named.name.starts_with(start); });
+  };
+  if (!has("classifier.")) return;
+  if (has("pooler.")) {
+    context.note(
+        "the pooler, behind which the class has its classifier, is left out, as by llama.cpp's "
+        "converter; scores in llama.cpp differ from the source's");
+  }
+  if (has_unnamed_labels(model.config)) {
+    context.note(
+        "config.json names none of the 2 labels (id2label), and llama.cpp will not load such a "
+        "classifier. Try: --step config:set=id2label.0=NAME,set=id2label.1=NAME");
+  }
+}
+
 // The GGUF has such a head, and llama.cpp uses it; some programs use the embedding instead.
 void note_tied_head(const std::vector<NamedTensor>& tensors, const Model& model,
                     const Context& context) {
@@ -188,8 +210,15 @@ Result<Checkpoint> to_gguf(Checkpoint input, const OptionValues& options, const 
   CKPT_ASSIGN(std::vector<NamedTensor> selected,
               select_tensors(input, options.yes("mtp"), model, context.codecs));
   if (options.yes("note-towers")) note_towers(model, context);
-  note_modules(input, context);
+  if (options.yes("dense-modules")) {
+    CKPT_ASSIGN(std::vector<NamedTensor> dense, read_dense_modules(input, model, context.codecs));
+    selected.insert(selected.begin(), std::make_move_iterator(dense.begin()),
+                    std::make_move_iterator(dense.end()));
+  } else {
+    note_modules(input, context);
+  }
   note_tied_head(selected, model, context);
+  note_classifier(selected, model, context);
   if (model.left_out != 0) {
     context.note(
         "{} tensors of layers for multi-token prediction are left out: "

@@ -165,6 +165,15 @@ Result<Tensor> qkv_of_heads(Tensor tensor, const Model& model) {
   return reordered(std::move(tensor), runs);
 }
 
+// Positions begin behind the number of the padding token.
+Result<Tensor> counted_positions(Tensor tensor, const Model& model) {
+  CKPT_ASSIGN(const uint64_t dropped, model.dropped_positions());
+  const uint64_t rows = row_count(tensor);
+  if (dropped < rows) return reordered(std::move(tensor), {{dropped, rows - dropped}});
+  return corrupt("tensor '{}' has {} rows; config.json's pad_token_id {} leaves none of them",
+                 tensor.name, rows, dropped - 1);
+}
+
 Result<Tensor> as_column(Tensor tensor) {
   const uint64_t values = tensor.values();
   return reshape(std::move(tensor), {values, 1});
@@ -191,6 +200,19 @@ Result<std::vector<Tensor>> split_gate_up(const Tensor& tensor) {
     out.push_back(std::move(taken));
   }
   return out;
+}
+
+Result<Tensor> answer_rows(const Tensor& tensor, const Model& model) {
+  CKPT_ASSIGN(const Tensor written, stored_floats(tensor));
+  std::vector<RowRun> runs;
+  for (const uint64_t token : model.answers) {
+    if (token >= row_count(tensor)) {
+      return corrupt("tensor '{}' has {} rows; expected one for token {}", tensor.name,
+                     row_count(tensor), token);
+    }
+    runs.push_back({token, 1});
+  }
+  return reorder_rows(written, runs);
 }
 
 // Rows of each key head are q, k, v, z: all q, all k and all v; all z.
@@ -257,6 +279,8 @@ Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {
     }
     case Change::kNegExp: return with_sum(std::move(tensor), NegExp{});
     case Change::kSqueeze: return squeezed(std::move(tensor));
+    case Change::kAnswerRows: return answer_rows(tensor, model);
+    case Change::kPositions: return counted_positions(std::move(tensor), model);
     case Change::kColumn: return as_column(std::move(tensor));
     case Change::kDecayColumn:
       CKPT_SET(tensor, as_column(std::move(tensor)));
@@ -289,6 +313,10 @@ Result<std::vector<Tensor>> changed_as_stored(Tensor tensor, Change change, cons
   switch (change) {
     case Change::kExpertsGateUp: return split_gate_up(tensor);
     case Change::kQkvz: return split_qkvz(tensor, model);
+    case Change::kAnswersAndAll: {
+      CKPT_ASSIGN(Tensor answers, answer_rows(tensor, model));
+      return std::vector<Tensor>{std::move(answers), std::move(tensor)};
+    }
     case Change::kSwap:
     case Change::kSwapHalves:
     case Change::kSwapPairs:

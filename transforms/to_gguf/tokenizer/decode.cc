@@ -48,11 +48,16 @@ Result<std::string> decode(std::string text, const JsonValue& decoder) {
     const auto bytes = bytes_of_letters(text);
     return bytes ? as_utf8(*bytes) : text;
   }
+  if (type != nullptr && *type == "WordPiece") {
+    const JsonValue* cleans = known(decoder, "cleanup");
+    if (cleans != nullptr && !is_truthy(cleans)) return text;
+    return replace_all(cleaned_up(std::move(text)), " do not", " don't");
+  }
   const JsonValue* list = known(decoder, "decoders");
   if (type == nullptr || *type != "Sequence" || list == nullptr || !list->is_array()) {
     return unsupported(
         "tokenizer.json: added token '{}' is not normalized, and its text passes a decoder of type "
-        "{}; known are ByteLevel and Fuse",
+        "{}; known are ByteLevel, WordPiece and Fuse",
         text, type == nullptr ? "unknown" : *type);
   }
   for (const JsonValue& step : *list) CKPT_SET(text, decode(std::move(text), step));

@@ -181,6 +181,7 @@ std::vector<TokenizerGap> find_tokenizer_gaps(const JsonValue& tokenizer,
   const std::string* model = metadata.find_text("tokenizer.ggml.model");
   if (tokenizer.is_null() || model == nullptr) return {};
   const std::string* pre = metadata.find_text("tokenizer.ggml.pre");
+  if (*model == "bert" || *model == "t5") return {};  // cut as their libraries do
   const bool is_by_pre = *model == "gpt2";
   auto out =
       find_tokenizer_gaps(tokenizer, is_by_pre ? LlamaSplitting::kByPre : LlamaSplitting::kByPieces,

@@ -60,6 +60,7 @@ std::vector<std::string> pre_tokenizer_names() {
     if (!is_list || starts_list || line.starts_with('#')) continue;
     for (const std::string_view word : split_words(line)) out.emplace_back(word);
   }
+  for (const std::string_view word : split_words(kWordPieceNames)) out.emplace_back(word);
   return out;
 }
 

@@ -22,7 +22,6 @@
 namespace ckpt {
 namespace {
 
-constexpr float kPadScore = -10000.0f;
 constexpr float kAddedScore = -1000.0f;
 
 class PieceVocabulary {

@@ -11,6 +11,8 @@
 
 namespace ckpt {
 
+inline constexpr float kPadScore = -10000.0f;  // of ids without a piece
+
 // Tokens, scores and types of tokenizer.model, which must exist, and of the files next to it.
 // Fails: kCorrupt for a broken file, ids that are not whole numbers or occur twice.
 Result<Vocabulary> read_pieces(const Checkpoint& checkpoint, const JsonValue& config,
@@ -21,7 +23,9 @@ Result<Vocabulary> read_pieces(const Checkpoint& checkpoint, const JsonValue& co
 //   1 pieces, one message each     1 text   2 score (F32)   3 type, NORMAL when absent
 //   2 trainer_spec                 3 model_type: 1 unigram, 2 BPE, 3 word, 4 char; 1 when absent
 //                                 35 byte_fallback
-//   3 normalizer_spec              3 add_dummy_prefix, true when absent
+//   3 normalizer_spec              2 precompiled_charsmap
+//                                  3 add_dummy_prefix, true when absent
+//                                  4 remove_extra_whitespaces, true when absent
 //
 // Source: google/sentencepiece src/sentencepiece_model.proto; what makes a model loadable:
 // src/model_interface.cc InitializePieces. A message may stand several times, and then its fields
@@ -44,7 +48,8 @@ struct SentencePieceModel {
   std::vector<TextPiece> pieces;  // by their ids
   PieceModel model = PieceModel::kUnigram;
   bool has_byte_fallback = false;
-  bool adds_dummy_prefix = true;
+  bool adds_dummy_prefix = true, removes_extra_spaces = true;
+  std::string character_map;  // precompiled_charsmap: how texts are normalized
 };
 
 // Fails: kCorrupt, naming the piece: no such message, a limit above, and what SentencePiece itself

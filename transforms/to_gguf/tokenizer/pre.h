@@ -19,8 +19,12 @@ Result<std::string> recognize_pre_tokenizer(const JsonValue& tokenizer, const Js
                                             const TokenLists& lists,
                                             const std::vector<std::string>& merges);
 
-// The names that llama.cpp loads, as data/profiles/llama.cpp.txt lists them.
+// Names for WordPiece, which llama.cpp cuts by one rule whatever the name; its converter gives the
+// first one to BERT's vocabulary. Byte-level BPE cannot have them.
+inline constexpr std::string_view kWordPieceNames = "jina-v2-en bert-bge bert-bge-large";
+
 inline constexpr std::string_view kPreTokenizerNames = "a pre-tokenizer that llama.cpp knows";
+// The names that llama.cpp loads, as data/profiles/llama.cpp.txt lists them, and those above.
 std::vector<std::string> pre_tokenizer_names();
 
 // Names of pre-tokenizers, separated by spaces, and the patterns by which llama.cpp splits texts

@@ -108,7 +108,9 @@ constexpr KnownField kPieceFields[] = {{1, WireType::kBytes, "its text"},
                                        {3, WireType::kVarint, "its type"}};
 constexpr KnownField kTrainerFields[] = {{3, WireType::kVarint, "model_type"},
                                          {35, WireType::kVarint, "byte_fallback"}};
-constexpr KnownField kNormalizerFields[] = {{3, WireType::kVarint, "add_dummy_prefix"}};
+constexpr KnownField kNormalizerFields[] = {{2, WireType::kBytes, "precompiled_charsmap"},
+                                            {3, WireType::kVarint, "add_dummy_prefix"},
+                                            {4, WireType::kVarint, "remove_extra_whitespaces"}};
 
 // Gives each field of `known` to `take`, which reads its bytes, and passes over others.
 template <class Take>
@@ -167,10 +169,15 @@ Status read_trainer(Cursor& cursor, uint64_t size_bytes, SentencePieceModel& out
 }
 
 Status read_normalizer(Cursor& cursor, uint64_t size_bytes, SentencePieceModel& out) {
-  return read_message(cursor, size_bytes, kNormalizerFields, [&](const ProtoField& field) {
-    out.adds_dummy_prefix = field.value != 0;
-    return Status();
-  });
+  const auto take = [&](const ProtoField& field) -> Status {
+    if (field.number == 2) {
+      CKPT_SET(out.character_map, cursor.text(field.value));
+    } else {
+      (field.number == 3 ? out.adds_dummy_prefix : out.removes_extra_spaces) = field.value != 0;
+    }
+    return {};
+  };
+  return read_message(cursor, size_bytes, kNormalizerFields, take);
 }
 
 bool is_byte_text(std::string_view text) {

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "core/base/utf8.h"
+#include "core/base/words.h"
 #include "core/json/json_read.h"
 #include "core/model/json_documents.h"
 #include "core/model/token_lists.h"
@@ -122,6 +123,10 @@ Status check_kind(const JsonValue& tokenizer) {
 Result<Vocabulary> byte_level_vocabulary(const Checkpoint& checkpoint, const TokenizerFiles& files,
                                          const TokenizerOptions& options) {
   CKPT_TRY(check_kind(*files.tokenizer));
+  if (options.pre_name && has_word(kWordPieceNames, *options.pre_name)) {
+    return misuse("tokenizer-pre={} is of WordPiece; this vocabulary is byte-level BPE",
+                  *options.pre_name);
+  }
   CKPT_ASSIGN(Vocabulary out, read_vocabulary(checkpoint, *files.tokenizer, files.config, options));
   CKPT_SET(out.merges, read_merges(checkpoint));
   out.model = "gpt2";
@@ -156,6 +161,11 @@ std::string find_conflict(const TokenLists& lists, const Vocabulary& vocabulary)
 Result<Vocabulary> make_vocabulary(const Checkpoint& checkpoint, const TokenizerFiles& files,
                                    const TokenizerOptions& options, const Context& context) {
   const TokenizerRules& rules = options.rules;
+  if (rules.is_encoder) {
+    CKPT_ASSIGN(std::optional<Vocabulary> found,
+                read_encoder(checkpoint, *files.tokenizer, files.config, options));
+    if (found) return std::move(*found);
+  }
   const bool has_pieces = reads_piece_file(checkpoint, files, rules);
   if (has_pieces || takes_byte_fallback(files, options)) {
     CKPT_ASSIGN(Vocabulary out,
@@ -231,6 +241,9 @@ void note_differences(const Differences& found, bool as_converter, const Context
 
 // Empty lists of scores and merges are not written.
 void put_vocabulary(Vocabulary vocabulary, Metadata& metadata) {
+  for (MetaEntry& entry : vocabulary.before.entries) {
+    metadata.append(std::move(entry.key), std::move(entry.value));
+  }
   metadata.append("tokenizer.ggml.model", MetaValue::text(std::string(vocabulary.model)));
   if (vocabulary.pre) metadata.append("tokenizer.ggml.pre", MetaValue::text(*vocabulary.pre));
   metadata.append("tokenizer.ggml.tokens",
@@ -239,6 +252,9 @@ void put_vocabulary(Vocabulary vocabulary, Metadata& metadata) {
     metadata.append("tokenizer.ggml.scores", MetaValue::array(make_f32_array(vocabulary.scores)));
   }
   metadata.append("tokenizer.ggml.token_type", MetaValue::array(make_i32_array(vocabulary.types)));
+  for (MetaEntry& entry : vocabulary.behind.entries) {
+    metadata.append(std::move(entry.key), std::move(entry.value));
+  }
   if (!vocabulary.merges.empty()) {
     metadata.append("tokenizer.ggml.merges",
                     MetaValue::array(make_text_array(std::move(vocabulary.merges))));
@@ -276,12 +292,18 @@ Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& 
   if (rules.is_llama && prefix != nullptr) {
     metadata.append("tokenizer.ggml.add_space_prefix", MetaValue::boolean(is_truthy(prefix)));
   }
+  for (const std::string_view flag : split_words(rules.first_flags)) {
+    const size_t sign = flag.find('=');
+    metadata.append(fmt::format("tokenizer.ggml.add_{}_token", flag.substr(0, sign)),
+                    MetaValue::boolean(flag.substr(sign + 1) == "true"));
+  }
   CKPT_ASSIGN(Vocabulary vocabulary, make_vocabulary(checkpoint, files, options, context));
   CKPT_ASSIGN(const ChatTemplate chat, find_chat_template(checkpoint, files.config));
   Differences differences{vocabulary.difference, differs_from_source(checkpoint, files, options),
                           chat.differs(), false};
   SpecialsWanted specials;
-  if (vocabulary.model == "llama") specials.vocab_size = vocabulary.tokens.size();
+  const bool is_bounded = vocabulary.model != "gpt2" && vocabulary.model != "gemma4";
+  if (is_bounded) specials.vocab_size = vocabulary.tokens.size();
   if (vocabulary.model == "gpt2") specials.named = rules.special_tokens;
   put_vocabulary(std::move(vocabulary), metadata);
   if (!rules.end_of_chat.empty() && prefix != nullptr) {
@@ -291,6 +313,9 @@ Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& 
   add_chat_template(options.as_converter ? chat.converter : chat.source, metadata);
   CKPT_TRY(replace_ends(checkpoint, files.config, rules, metadata));
   add_normalizer_keys(*files.tokenizer, metadata);
+  if (rules.is_encoder && metadata.find(kSegmentCountKey) == nullptr) {
+    metadata.append(std::string(kSegmentCountKey), MetaValue::u32(options.segments));
+  }
   const bool has_infill = rules.is_llama && options.vocab_size == kInfillVocabulary;
   const std::optional<uint64_t> end_of_turn =
       has_infill ? std::optional(kInfillEndOfTurn) : rules.end_of_turn_id;
@@ -322,6 +347,8 @@ std::optional<TokenizerForm> tokenizer_form(const Checkpoint& checkpoint,
                                             const TokenizerOptions& options) {
   const auto files = read_files(checkpoint);
   if (!files || files->tokenizer->is_null()) return std::nullopt;
+  const bool is_bpe = text_in(known(*files->tokenizer, "model"), "type") == "BPE";
+  if (options.rules.is_encoder && !is_bpe) return std::nullopt;
   const bool reads_pieces = reads_piece_file(checkpoint, *files, options.rules);
   const bool is_by_pieces = reads_pieces || takes_byte_fallback(*files, options);
   TokenizerForm out{is_by_pieces ? LlamaSplitting::kByPieces : LlamaSplitting::kByPre,

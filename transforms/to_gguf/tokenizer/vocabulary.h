@@ -24,6 +24,7 @@ struct TokenizerOptions {
   std::string_view vocab_size_field = {};  // that says it, as config steps name it
   std::optional<uint64_t> most_tokens = {};  // that the embedding has rows for, where it is known
   std::optional<std::string> pre_name = {};  // given by hand
+  uint64_t segments = 1;  // that an encoder tells apart: type_vocab_size
   TokenizerRules rules = {};
   bool as_converter = false;  // also where llama.cpp then splits texts differently from the source
 };
@@ -46,6 +47,7 @@ struct Vocabulary {
   // For notes, empty where nothing differs: added tokens of tokenizer.json from those that the
   // converter writes, and its other tokens from those of tokenizer.model.
   std::string difference, conflict;
+  Metadata before, behind;  // keys in front of tokenizer.ggml.model, and behind the types
 };
 
 // `source`, which has the added tokens of tokenizer.json, or with options.as_converter
@@ -73,6 +75,15 @@ Result<std::vector<std::string>> read_merges(const Checkpoint& checkpoint);
 std::string merge_text(const TokenLists::Merge& merge);
 // Fails: kCorrupt for one that is neither a text nor a pair.
 Status check_merges(const TokenLists& lists);
+
+inline constexpr std::string_view kUnigramFile = "sentencepiece.bpe.model";
+inline constexpr std::string_view kSegmentCountKey = "tokenizer.ggml.token_type_count";
+
+// The vocabulary of an encoder that is not byte-level BPE; nullopt: it is. Fails: kCorrupt;
+// kUnsupported.
+Result<std::optional<Vocabulary>> read_encoder(const Checkpoint& checkpoint,
+                                               const JsonValue& tokenizer, const JsonValue& config,
+                                               const TokenizerOptions& options);
 
 // Whether tokenizer.json is BPE with byte fallback, as SentencePiece's models become there.
 bool has_byte_fallback(const JsonValue& tokenizer);

@@ -1,0 +1,95 @@
+// Nomic's BERT with rotary positions and a gated MLP, in the form of its release. Its model code
+// reads more positions than it was trained with, a quarter of which the file has.
+//
+// Sources: llama.cpp conversion/bert.py (NomicBertModel); Nomic's configuration_hf_nomic_bert.py
+// and modeling_hf_nomic_bert.py. Models with experts are not converted.
+#include "models/families/rows.h"
+#include "models/shape.h"
+
+namespace ckpt {
+namespace {
+
+Result<uint64_t> trained_positions(const Fields& fields) {
+  return fields.count("n_positions").map([](uint64_t positions) { return positions / 4; });
+}
+
+// clang-format off
+constexpr ParameterRule kNomicRows[] = {
+    {"embeddings.word_embeddings.weight", "vocab_size n_embd"},
+    {"embeddings.token_type_embeddings.weight", "type_vocab_size n_embd", kWhole,
+     "type_vocab_size"},
+    {"emb_ln.weight",         "n_embd"},
+    {"emb_ln.bias",           "n_embd"},
+    {".attn.Wqkv.weight",     "3*n_embd n_embd", kRows},
+    {".attn.out_proj.weight", "n_embd n_embd", kColumns},
+    {".mlp.fc11.weight",      "n_inner n_embd", kRows},
+    {".mlp.fc12.weight",      "n_inner n_embd", kRows},
+    {".mlp.fc2.weight",       "n_embd n_inner", kColumns},
+    {".norm1.weight",         "n_embd"},
+    {".norm1.bias",           "n_embd"},
+    {".norm2.weight",         "n_embd"},
+    {".norm2.bias",           "n_embd"},
+};
+constexpr NameRule kNomicNames[] = {
+    {"embeddings.word_embeddings",       "token_embd"},
+    {"embeddings.token_type_embeddings", "token_types", kNone, Store::kF32},
+    {"emb_ln",                           "token_embd_norm"},
+    {"encoder.layers.{}.attn.Wqkv",      "blk.{}.attn_qkv"},
+    {"encoder.layers.{}.attn.out_proj",  "blk.{}.attn_output"},
+    {"encoder.layers.{}.mlp.fc11",       "blk.{}.ffn_up"},
+    {"encoder.layers.{}.mlp.fc12",       "blk.{}.ffn_gate"},
+    {"encoder.layers.{}.mlp.fc2",        "blk.{}.ffn_down"},
+    {"encoder.layers.{}.norm1",          "blk.{}.attn_output_norm"},
+    {"encoder.layers.{}.norm2",          "blk.{}.layer_output_norm"},
+};
+constexpr KeyRule kNomicContext[] = {
+    {"context_length", kU32, "trained_positions", kNumber},
+};
+constexpr ClassDefault kNomicDefaults[] = {
+    {"vocab_size", "30528", kInShapes}, {"n_embd", "768", kInShapes},
+    {"n_inner", "3072", kInShapes}, {"n_layer", "12", kInShapes}, {"n_head", "12", kInShapes},
+    {"num_hidden_layers", "n_layer", kInShapes}, {"hidden_size", "n_embd", kInShapes},
+    {"num_attention_heads", "n_head", kInShapes}, {"intermediate_size", "n_inner", kInShapes},
+    {.field = "trained_positions", .value = "", .read_by = kInShapes,
+     .compute = trained_positions},
+};
+// clang-format on
+
+// Rejects models that llama.cpp computes differently, and lengths that its converter does not know.
+bool is_other_nomic(const JsonValue& config) {
+  const auto is_not = [&](const char* field, const JsonValue& value) {
+    const JsonValue* found = member(config, field);
+    return found == nullptr || *found != value;
+  };
+  const uint64_t positions = count_in(config, "n_positions");
+  const JsonValue* trained = member(config, "max_trained_positions");
+  return is_truthy(known(config, "moe_every_n_layers")) ||
+         (positions != 8192 && positions != 2048) || (trained != nullptr && *trained != 2048) ||
+         is_not("activation_function", "swiglu") || is_not("causal", false) ||
+         is_not("qkv_proj_bias", false) || is_not("mlp_fc1_bias", false) ||
+         is_not("mlp_fc2_bias", false) || is_not("prenorm", false) ||
+         is_not("rotary_emb_fraction", 1.0) || is_not("rotary_emb_interleaved", false) ||
+         is_not("rotary_emb_scale_base", nullptr);
+}
+constexpr FamilyVariant kNomicVariants[] = {
+    {is_other_nomic, nullptr, "a NomicBertModel other than nomic-embed-text v1 and v1.5"}};
+
+}  // namespace
+
+const Family kNomicBert = {
+    .name = "nomic-bert",
+    .architectures = "NomicBertModel",
+    .model_types = "nomic_bert",
+    .activation = {"silu", ""},
+    .names = {kNomicNames},
+    .keys = rows::kEncoderKeys,
+    .defaults = kNomicDefaults,
+    .parameters = {kNomicRows},
+    .root = "",
+    .layers = "encoder.layers.",
+    .variants = kNomicVariants,
+    .more_keys = kNomicContext,
+    .tokenizer = {.is_encoder = true},
+};
+
+}  // namespace ckpt

@@ -1,0 +1,120 @@
+// Vocabularies of encoders: WordPiece of a tokenizer.json, and unigram pieces.
+//
+//   WordPiece   un, ##happy, [CLS]     ─▶  ▁un, happy, [CLS]                      model "bert"
+//   unigram     <unk> <s> </s> ▁a …    ─▶  <s> <pad> </s> <unk> ▁a …              model "t5"
+//
+// XLM-R moves the pieces of its file up by one and puts four tokens in front. The file has as many
+// tokens as config.json says.
+// Source: llama.cpp conversion/bert.py (BertModel.set_vocab, _xlmroberta_set_vocab).
+#include <algorithm>
+#include <array>
+
+#include "core/base/words.h"
+#include "core/model/json_documents.h"
+#include "transforms/to_gguf/tokenizer/pieces_file.h"
+#include "transforms/to_gguf/tokenizer/pre.h"
+#include "transforms/to_gguf/tokenizer/vocabulary.h"
+
+namespace ckpt {
+namespace {
+
+constexpr std::string_view kWordStart = "\xe2\x96\x81";  // U+2581
+constexpr std::string_view kInsideWord = "##";
+
+MetaValue segment_count(const TokenizerOptions& options) {
+  return MetaValue::u32(options.segments);
+}
+
+Result<Vocabulary> read_word_pieces(const Checkpoint& checkpoint, const JsonValue& tokenizer,
+                                    const JsonValue& config, const TokenizerOptions& options) {
+  const std::string_view inside =
+      text_in(known(tokenizer, "model"), "continuing_subword_prefix");
+  if (inside != kInsideWord) {
+    return unsupported("tokenizer.json: continuing_subword_prefix is '{}'; known is '{}'", inside,
+                       kInsideWord);
+  }
+  CKPT_ASSIGN(Vocabulary out, read_vocabulary(checkpoint, tokenizer, config, options));
+  for (size_t id = 0; id < out.tokens.size(); ++id) {
+    std::string& text = out.tokens[id];
+    if (out.types[id] == static_cast<int32_t>(TokenType::kControl)) continue;
+    if (text.starts_with(kInsideWord)) {
+      text.erase(0, kInsideWord.size());
+    } else {
+      text.insert(0, kWordStart);
+    }
+  }
+  out.model = "bert";
+  out.pre = options.pre_name.value_or(std::string(split_words(kWordPieceNames).front()));
+  out.before.append(std::string(kSegmentCountKey), segment_count(options));
+  return out;
+}
+
+struct FrontToken {
+  const char* text;
+  TokenType type;
+};
+constexpr std::array<FrontToken, 4> kFrontTokens = {{{"<s>", TokenType::kControl},
+                                                     {"<pad>", TokenType::kControl},
+                                                     {"</s>", TokenType::kControl},
+                                                     {"<unk>", TokenType::kUnknown}}};
+
+Result<Vocabulary> read_unigram(const Document& file, const TokenizerOptions& options) {
+  CKPT_ASSIGN(const SentencePieceModel model, in(file.path, read_sentencepiece(file.text())));
+  if (model.model != PieceModel::kUnigram) {
+    return unsupported("{}: not a unigram model, which this family's class reads", file.path);
+  }
+  CKPT_ASSIGN(const uint64_t wanted, token_count(model.pieces.size(), options));
+  const uint64_t size = std::max<uint64_t>(wanted, model.pieces.size());
+  Vocabulary out;
+  const auto put = [&](std::string text, float score, TokenType type) {
+    out.tokens.push_back(std::move(text));
+    out.scores.push_back(score);
+    out.types.push_back(static_cast<int32_t>(type));
+  };
+  for (const FrontToken& token : kFrontTokens) put(token.text, 0, token.type);
+  for (uint64_t i = kFrontTokens.size() - 1; i + 1 < size; ++i) {
+    if (i >= model.pieces.size()) {
+      put(fmt::format("[PAD{}]", i), kPadScore, TokenType::kUnused);
+      continue;
+    }
+    const TextPiece& piece = model.pieces[i];
+    const bool is_user = piece.type == PieceType::kUserDefined;
+    put(piece.text, piece.score, is_user ? TokenType::kNormal : piece.type);
+  }
+  out.model = "t5";
+  out.pre = "default";
+  const auto say = [&](std::string_view key, MetaValue value) {
+    out.behind.append(fmt::format("tokenizer.ggml.{}", key), std::move(value));
+  };
+  say("add_space_prefix", MetaValue::boolean(model.adds_dummy_prefix));
+  out.behind.append(std::string(kSegmentCountKey), segment_count(options));
+  say("remove_extra_whitespaces", MetaValue::boolean(model.removes_extra_spaces));
+  if (!model.character_map.empty()) {
+    say("precompiled_charsmap", MetaValue::array(make_byte_array(model.character_map)));
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<std::optional<Vocabulary>> read_encoder(const Checkpoint& checkpoint,
+                                               const JsonValue& tokenizer, const JsonValue& config,
+                                               const TokenizerOptions& options) {
+  if (const Document* file = checkpoint.find_document(std::string(kUnigramFile))) {
+    CKPT_ASSIGN(Vocabulary out, read_unigram(*file, options));
+    return std::optional(std::move(out));
+  }
+  const std::string_view kind = text_in(known(tokenizer, "model"), "type");
+  if (kind == "WordPiece") {
+    CKPT_ASSIGN(Vocabulary out, read_word_pieces(checkpoint, tokenizer, config, options));
+    return std::optional(std::move(out));
+  }
+  if (kind == "Unigram") {
+    return misuse_hint(fmt::format("{} of the source model, in a folder with --tokenizer",
+                                   kUnigramFile),
+                       "tokenizer.json: a Unigram model without {}", kUnigramFile);
+  }
+  return std::optional<Vocabulary>();
+}
+
+}  // namespace ckpt

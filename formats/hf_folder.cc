@@ -26,6 +26,7 @@
 #include "formats/safetensors.h"
 #include "formats/sniff.h"
 #include "formats/torch.h"
+#include "formats/trainer.h"
 
 namespace ckpt {
 namespace {
@@ -404,9 +405,24 @@ Result<ReadFiles> read_indexed(const fs::path& folder, const Names& names, Codec
   return out;
 }
 
+// Files of a model count where a trainer's are next to them.
+Result<std::optional<FoundLayout>> trainer_layout(const fs::path& folder, const Names& names) {
+  if (is_url(folder) || contains(names, kIndexName) || has_torch_weights(names) ||
+      !matching(names, "model*.safetensors").empty()) {
+    return std::optional<FoundLayout>();
+  }
+  return find_trainer_layout(folder, names);
+}
+
 Result<Checkpoint> read_folder(const fs::path& folder, Codecs codecs, const ReadOptions& options,
                                IndexMisfit& misfit) {
   CKPT_ASSIGN(const Names names, list_files(folder));
+  CKPT_ASSIGN(const auto found, trainer_layout(folder, names));
+  if (found) {
+    CKPT_ASSIGN(Checkpoint trained, read_trainer(folder, *found, codecs, options));
+    trained.name = name_of(folder);
+    return trained;
+  }
   Checkpoint checkpoint;
   ReadFiles read;
   if (contains(names, index_name(names))) {
@@ -491,6 +507,8 @@ Status find_weights(const fs::path& folder) {
   const auto find = [&]() -> Status {
     CKPT_ASSIGN(const Names names, list_files(folder));
     if (contains(names, kIndexName)) return {};
+    CKPT_ASSIGN(const auto found, trainer_layout(folder, names));
+    if (found) return {};
     return find_shards(folder, names).map([](const Names&) {});
   };
   return in_file(folder.string(), find());

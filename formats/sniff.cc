@@ -141,7 +141,8 @@ Status refuse_partial(const std::vector<std::string>& names, PartialBy by) {
         std::ranges::find_if(names, [&](const auto& name) { return globs.matches_any(name); });
     if (found == names.end()) continue;
     return unsupported_hint(std::string(row[kHint]),
-                            "'{}' belongs to {}; it holds parts of tensors, which are not read",
+                            "'{}' belongs to {}; it holds parts of tensors, which are not read "
+                            "alone",
                             *found, row[kWhat]);
   }
   return {};

@@ -148,7 +148,15 @@ void look_preferred(const Look& look) {
   if (other != nullptr) look.report(*other, "which this program reads instead of the others");
 }
 
+void look_layout(const Look& look) {
+  const std::string& layout = look.on.checkpoint.layout;
+  if (layout.empty()) return;
+  look.report("the folder", fmt::format("{}, which only trainers read", layout));
+}
+
 constexpr Check kFileChecks[] = {
+    {"F10", "weights are in files that servers read", "U: all",
+     "no file named model.safetensors; no weights found", "ckpt convert IN OUT", look_layout},
     {"W06", "safetensors files say format pt", "W: vllm* sglang tensorrt-llm transformers*",
      "metadata error in older readers", "ckpt convert IN OUT", look_format},
     {"W14", "the index of shards has metadata", "U: transformers*",

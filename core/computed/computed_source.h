@@ -29,6 +29,7 @@ class ComputedSource : public ByteSource {
     kTurned,
     kStrided,
     kWoven,
+    kJoined,
     kRepacked,
     kCoded,
     kMxfp4BlockAmax,

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/base/arithmetic.h"
+#include "core/computed/joined_source.h"
 
 namespace ckpt {
 namespace {
@@ -40,13 +41,6 @@ Status check_stored(const Tensor& tensor) {
       "the earlier steps in a command of their own, into a folder",
       "tensor '{}': values that an earlier step computes cannot be put in another order",
       tensor.name);
-}
-
-Result<Slice> only_slice(const Tensor& tensor, size_t part) {
-  const std::vector<Slice>& slices = tensor.stored().parts.at(part);
-  if (slices.size() == 1) return slices[0];
-  return unsupported("tensor '{}' is in {} places and cannot be put in another order", tensor.name,
-                     slices.size());
 }
 
 // The element behind the last one of the grid; nullopt beyond 64 bits.
@@ -154,7 +148,7 @@ Result<Tensor> take_grid(const Tensor& tensor, const StridedGrid& grid) {
     return corrupt("tensor '{}' has shape [{}], which is too small", tensor.name,
                    fmt::join(tensor.shape, ", "));
   }
-  CKPT_ASSIGN(Slice slice, only_slice(tensor, 0));
+  Slice slice = joined(tensor.stored().parts[0]);
   const uint64_t element_bytes = ckpt::size_bytes(codec.parts[0].dtype);
   const auto source = std::make_shared<const StridedSource>(std::move(slice), element_bytes, grid);
   Tensor out = tensor;
@@ -178,7 +172,7 @@ Result<Tensor> take_every(const Tensor& tensor, uint64_t first, uint64_t step) {
     if (rule.tile_rows != 1) {
       return unsupported("tensor '{}': rows share a part of {}", tensor.name, tensor.codec->name);
     }
-    CKPT_ASSIGN(Slice slice, only_slice(tensor, part));
+    Slice slice = joined(tensor.stored().parts[part]);
     const uint64_t row_bytes = part_size_bytes(tensor, part) / tensor.rows();
     const StridedGrid grid{first, {1, count, 1}, {0, step, 1}};
     const auto source = std::make_shared<const StridedSource>(std::move(slice), row_bytes, grid);

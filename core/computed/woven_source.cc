@@ -6,6 +6,7 @@
 #include "core/base/arithmetic.h"
 #include "core/computed/computed_source.h"
 #include "core/computed/gather.h"
+#include "core/computed/joined_source.h"
 #include "core/model/findings.h"
 
 namespace ckpt {
@@ -154,8 +155,7 @@ Result<WovenSource::Run> run_of(const Strand& strand, const Codec& codec) {
   const Tensor& tensor = strand.tensor;
   const bool is_whole = tensor.is_stored() && tensor.codec == &codec && codec.parts.size() == 1 &&
                         codec.parts[0].tile_rows == 1 &&
-                        codec.parts[0].tile_values == codec.block_values &&
-                        tensor.stored().parts[0].size() == 1;
+                        codec.parts[0].tile_values == codec.block_values;
   if (!is_whole || strand.run_values == 0 || strand.run_values % codec.block_values != 0) {
     return unsupported(
         "tensor '{}', stored as {}, cannot be joined with others {} values at a time", tensor.name,
@@ -163,7 +163,7 @@ Result<WovenSource::Run> run_of(const Strand& strand, const Codec& codec) {
   }
   const uint64_t run_bytes =
       strand.run_values / codec.block_values * size_bytes(codec.parts[0].dtype);
-  return WovenSource::Run{tensor.stored().parts[0][0], run_bytes};
+  return WovenSource::Run{joined(tensor.stored().parts[0]), run_bytes};
 }
 
 }  // namespace

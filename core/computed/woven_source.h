@@ -20,9 +20,9 @@ struct Strand {
   uint64_t run_values = 0;
 };
 
-// The values of all strands in turn, as `shape`. Fails: kUnsupported: a strand that is computed,
-// is in several places, is stored otherwise than the first, or whose run cuts a block; kCorrupt:
-// strands that do not end together, another number of values than `shape`.
+// The values of all strands in turn, as `shape`. Fails: kUnsupported: a strand that is computed, is
+// stored otherwise than the first, or whose run cuts a block; kCorrupt: strands that do not end
+// together, another number of values than `shape`.
 Result<Tensor> weave(const std::vector<Strand>& strands, std::vector<uint64_t> shape);
 
 // One part of what `tensor` would be stored as `codec`, whose bits it holds (find_repack): its

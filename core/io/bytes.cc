@@ -184,6 +184,8 @@ Result<SharedSource> open_file(Descriptor descriptor, const std::filesystem::pat
   return SharedSource(std::make_shared<File>(path.string(), std::move(descriptor), status));
 }
 
+Slice entire(const SharedSource& source) { return {source, 0, source->size_bytes()}; }
+
 SharedSource make_blob(std::string name, std::vector<std::byte> bytes) {
   return std::make_shared<Blob>(std::move(name), std::move(bytes));
 }

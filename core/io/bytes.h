@@ -70,6 +70,8 @@ struct Slice {
   uint64_t size_bytes = 0;
   bool operator==(const Slice&) const = default;
 };
+// All bytes of `source`.
+Slice entire(const SharedSource& source);
 
 // The whole of a source, as text. Fails: kUnsupported above `limit_bytes`; kIo.
 Result<std::string> read_text(const ByteSource& source, uint64_t limit_bytes);

@@ -223,6 +223,9 @@ struct Checkpoint {
   // Files that some programs read instead of those that were: "consolidated*.safetensors", and
   // "model.safetensors" next to an index.
   std::vector<std::string> other_weights = {};
+  // Of a trainer's checkpoint: its layout, and what it holds besides weights, which is not read.
+  std::string layout = {};
+  std::vector<std::string> not_read = {};
   // Of one file that was read alone: of how many its name says that it is one.
   unsigned files_by_name = 1;
 

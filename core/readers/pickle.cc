@@ -164,11 +164,12 @@ class PickleMachine {
     }
     return {};
   }
-  // State that would be set on an object is dropped: the object was never made.
-  Status drop_state() {
-    CKPT_TRY(pop());
+  // State that would be set on an object is kept as data: the object was never made.
+  Status keep_state() {
+    CKPT_ASSIGN(const NodeIndex state, pop());
     CKPT_ASSIGN(const NodeIndex target, top());
     out_.nodes_[target].is_changed = true;
+    out_.nodes_[target].state = state;
     return {};
   }
   Status append_items(std::vector<NodeIndex> items, bool in_pairs) {
@@ -307,7 +308,7 @@ class PickleMachine {
       case '\x81':
         return push_call();  // REDUCE, NEWOBJ
       case 'b':
-        return drop_state();  // BUILD
+        return keep_state();  // BUILD
       case 'Q':
         return push_persistent();  // BINPERSID
       default:
@@ -370,6 +371,33 @@ const Pickle::Node* Pickle::find(const Node& dict, std::string_view key) const {
 const Pickle::Node* Pickle::find(const Node& dict, int64_t key) const {
   return find_key(dict,
                   [&](const Node& node) { return node.kind == Kind::kInt && node.whole == key; });
+}
+
+std::string_view Pickle::made_by(const Node& node) const {
+  if (node.kind != Kind::kCall || node.items.size() != 2) return {};
+  return nodes_[node.items[0]].text;
+}
+
+const Pickle::Node* Pickle::state(const Node& node) const {
+  return node.kind == Kind::kCall && node.state ? &nodes_[*node.state] : nullptr;
+}
+
+const Pickle::Node* Pickle::field(const Node& node, std::string_view key) const {
+  const Node* values = state(node);
+  if (values == nullptr) return nullptr;
+  const bool has_slots = values->kind == Kind::kList && values->items.size() == 2;
+  return find(has_slots ? nodes_[values->items[1]] : *values, key);
+}
+
+std::optional<std::vector<uint64_t>> Pickle::numbers(const Node* node, size_t limit) const {
+  if (node == nullptr || node->kind != Kind::kList || node->items.size() > limit) return {};
+  std::vector<uint64_t> out;
+  for (const NodeIndex index : node->items) {
+    const Node& each = nodes_[index];
+    if (each.kind != Kind::kInt || each.whole < 0) return {};
+    out.push_back(static_cast<uint64_t>(each.whole));
+  }
+  return out;
 }
 
 }  // namespace ckpt

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,7 @@ class Pickle {
     std::vector<NodeIndex> items;  // kList (tuples too); kDict: key, value, key, value;
                                    // kCall: what is called, its arguments
     bool is_changed = false;       // kCall: a state or items are set on what it makes
+    std::optional<NodeIndex> state = {};  // kCall: the last state that is set
   };
 
   // Fails: kCorrupt: truncated, pops from an empty stack; kUnsupported: an unknown opcode.
@@ -54,6 +56,13 @@ class Pickle {
   const Node* find(const Node& dict, std::string_view key) const;
   // The same for a key that is a whole number.
   const Node* find(const Node& dict, int64_t key) const;
+  // The class that `node` is an object of, "pathlib PosixPath"; empty if it is none.
+  std::string_view made_by(const Node& node) const;
+  // Its state, and a field of that, which is a dict or (None, a dict); nullptr if absent.
+  const Node* state(const Node& node) const;
+  const Node* field(const Node& node, std::string_view key) const;
+  // Up to `limit` whole numbers that are not negative; nullopt for everything else.
+  std::optional<std::vector<uint64_t>> numbers(const Node* node, size_t limit) const;
 
  private:
   friend class PickleMachine;

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 namespace ckpt {
 namespace {
 
 constexpr uint64_t kZipEndBytes = 22, kZipEntryBytes = 46, kZipLocalBytes = 30;
 constexpr uint64_t kZipLocatorBytes = 20, kZip64EndBytes = 56, kMaxZipCommentBytes = 65535;
+constexpr uint64_t kUsualTailBytes = 1024;  // has the end of the directory, if comments are short
 constexpr uint64_t kInZip64 = 0xFFFFFFFF, kZipLocator = 0x07064B50;
 
 // Numbers of some bytes, checked before they are read.
@@ -36,15 +38,15 @@ class ZipBytes {
   uint64_t start_;  // in the file
 };
 
-Result<ZipBytes> read_zip_bytes(const ByteSource& source, uint64_t start, uint64_t size) {
+Result<ZipBytes> read_zip_bytes(const Slice& archive, uint64_t start, uint64_t size) {
   std::vector<std::byte> bytes(size);
-  CKPT_TRY(source.read(start, bytes));
-  return ZipBytes(std::move(bytes), start);
+  CKPT_TRY(archive.source->read(archive.offset_bytes + start, bytes));
+  return ZipBytes(std::move(bytes), archive.offset_bytes + start);
 }
 
-Failure not_in_zip(const ByteSource& source, uint64_t at, std::string_view what) {
-  return corrupt("at byte {}: no {}; expected one: the zip of {} bytes is truncated or damaged", at,
-                 what, source.size_bytes());
+Failure not_in_zip(const Slice& archive, uint64_t at, std::string_view what) {
+  return corrupt("at byte {}: no {}; expected one: the zip of {} bytes is truncated or damaged",
+                 archive.offset_bytes + at, what, archive.size_bytes);
 }
 
 struct ZipDirectory {
@@ -52,26 +54,25 @@ struct ZipDirectory {
   bool operator==(const ZipDirectory&) const = default;
 };
 
-Result<ZipDirectory> read_zip64_end(const ByteSource& source, const ZipBytes& tail, uint64_t end) {
+Result<ZipDirectory> read_zip64_end(const Slice& archive, const ZipBytes& tail, uint64_t end) {
   if (end < kZipLocatorBytes || tail.number(end - kZipLocatorBytes, 4) != kZipLocator) {
-    return not_in_zip(source, tail.place(end), "zip64 locator before it");
+    return not_in_zip(archive, tail.place(end) - archive.offset_bytes, "zip64 locator before it");
   }
   const uint64_t at = tail.number(end - kZipLocatorBytes + 8, 8);
-  if (at > source.size_bytes() || source.size_bytes() - at < kZip64EndBytes) {
-    return not_in_zip(source, at, "zip64 end of the directory");
+  if (at > archive.size_bytes || archive.size_bytes - at < kZip64EndBytes) {
+    return not_in_zip(archive, at, "zip64 end of the directory");
   }
-  CKPT_ASSIGN(const ZipBytes last, read_zip_bytes(source, at, kZip64EndBytes));
+  CKPT_ASSIGN(const ZipBytes last, read_zip_bytes(archive, at, kZip64EndBytes));
   if (last.number(0, 4) != 0x06064B50) {
-    return not_in_zip(source, at, "zip64 end of the directory");
+    return not_in_zip(archive, at, "zip64 end of the directory");
   }
   return ZipDirectory{last.number(32, 8), last.number(48, 8), last.number(40, 8)};
 }
 
-Result<ZipDirectory> find_zip_directory(const ByteSource& source) {
-  const uint64_t tail_bytes =
-      std::min(source.size_bytes(), kZipEndBytes + kZipLocatorBytes + kMaxZipCommentBytes);
+// Nothing if the last `tail_bytes` do not have it.
+Result<std::optional<ZipDirectory>> directory_in_tail(const Slice& archive, uint64_t tail_bytes) {
   CKPT_ASSIGN(const ZipBytes tail,
-              read_zip_bytes(source, source.size_bytes() - tail_bytes, tail_bytes));
+              read_zip_bytes(archive, archive.size_bytes - tail_bytes, tail_bytes));
   for (uint64_t at = tail_bytes < kZipEndBytes ? 0 : tail_bytes - kZipEndBytes + 1; at-- > 0;) {
     if (tail.number(at, 4) != 0x06054B50) continue;
     const ZipDirectory out{tail.number(at + 10, 2), tail.number(at + 16, 4),
@@ -80,13 +81,23 @@ Result<ZipDirectory> find_zip_directory(const ByteSource& source) {
         out.entries == 0xFFFF || out.start == kInZip64 || out.size_bytes == kInZip64;
     const bool has_zip64 =
         at >= kZipLocatorBytes && tail.number(at - kZipLocatorBytes, 4) == kZipLocator;
-    if (!is_large && !has_zip64) return out;
-    CKPT_ASSIGN(const ZipDirectory large, read_zip64_end(source, tail, at));
-    if (is_large || large == out) return large;
+    if (!is_large && !has_zip64) return std::optional(out);
+    CKPT_ASSIGN(const ZipDirectory large, read_zip64_end(archive, tail, at));
+    if (is_large || large == out) return std::optional(large);
     return corrupt("at byte {}: the zip has two directories, and programs read one or the other",
                    tail.place(at));
   }
-  return not_in_zip(source, source.size_bytes(), "end of the directory");
+  return std::optional<ZipDirectory>();
+}
+
+Result<ZipDirectory> find_zip_directory(const Slice& archive) {
+  constexpr uint64_t kLongestTail = kZipEndBytes + kZipLocatorBytes + kMaxZipCommentBytes;
+  for (const uint64_t tail_bytes : {kUsualTailBytes, kLongestTail}) {
+    CKPT_ASSIGN(const auto found,
+                directory_in_tail(archive, std::min(archive.size_bytes, tail_bytes)));
+    if (found) return *found;
+  }
+  return not_in_zip(archive, archive.size_bytes, "end of the directory");
 }
 
 // Numbers that do not fit 32 bits are in an extra field, only those and in this order.
@@ -109,27 +120,27 @@ void read_zip64_extra(const ZipBytes& bytes, uint64_t at, uint64_t end,
 
 }  // namespace
 
-Result<std::vector<ZipEntry>> read_zip_directory(const ByteSource& source) {
-  CKPT_ASSIGN(const ZipDirectory directory, find_zip_directory(source));
+Result<std::vector<ZipEntry>> read_zip_directory(const Slice& archive) {
+  CKPT_ASSIGN(const ZipDirectory directory, find_zip_directory(archive));
   const auto [count, start, size_bytes] = directory;
-  if (start > source.size_bytes() || size_bytes > source.size_bytes() - start) {
-    return not_in_zip(source, start, fmt::format("directory of {} bytes", size_bytes));
+  if (start > archive.size_bytes || size_bytes > archive.size_bytes - start) {
+    return not_in_zip(archive, start, fmt::format("directory of {} bytes", size_bytes));
   }
   if (size_bytes > kMaxZipDirectoryBytes) {
     return unsupported("a zip directory of {} bytes; at most {} are read", size_bytes,
                        kMaxZipDirectoryBytes);
   }
-  CKPT_ASSIGN(const ZipBytes bytes, read_zip_bytes(source, start, size_bytes));
+  CKPT_ASSIGN(const ZipBytes bytes, read_zip_bytes(archive, start, size_bytes));
   std::vector<ZipEntry> out;
   uint64_t at = 0;
   for (uint64_t i = 0; i < count; ++i) {
     if (!bytes.has(at, kZipEntryBytes) || bytes.number(at, 4) != 0x02014B50) {
-      return not_in_zip(source, bytes.place(at), "entry of the directory");
+      return not_in_zip(archive, start + at, "entry of the directory");
     }
     const uint64_t name = bytes.number(at + 28, 2), extra = bytes.number(at + 30, 2);
     const uint64_t name_at = at + kZipEntryBytes;
     if (!bytes.has(name_at, name + extra)) {
-      return not_in_zip(source, bytes.place(at), "entry of the directory");
+      return not_in_zip(archive, start + at, "entry of the directory");
     }
     const bool is_encrypted = (bytes.number(at + 8, 2) & 1) != 0;
     ZipEntry& entry = out.emplace_back(ZipEntry{bytes.text(name_at, name), bytes.number(at + 24, 4),
@@ -144,22 +155,22 @@ Result<std::vector<ZipEntry>> read_zip_directory(const ByteSource& source) {
   return out;
 }
 
-Result<Slice> find_zip_entry(const SharedSource& source, const ZipEntry& entry) {
+Result<Slice> find_zip_entry(const Slice& archive, const ZipEntry& entry) {
   const std::string what = fmt::format("entry '{}' of {} bytes", entry.name, entry.size_bytes);
   if (!entry.is_stored) {
     return unsupported("{} is compressed or encrypted; expected a stored one", what);
   }
-  const uint64_t size = source->size_bytes();
+  const uint64_t size = archive.size_bytes;
   if (entry.header_bytes > size || size - entry.header_bytes < kZipLocalBytes) {
-    return not_in_zip(*source, entry.header_bytes, what);
+    return not_in_zip(archive, entry.header_bytes, what);
   }
-  CKPT_ASSIGN(const ZipBytes local, read_zip_bytes(*source, entry.header_bytes, kZipLocalBytes));
+  CKPT_ASSIGN(const ZipBytes local, read_zip_bytes(archive, entry.header_bytes, kZipLocalBytes));
   const uint64_t start =
       entry.header_bytes + kZipLocalBytes + local.number(26, 2) + local.number(28, 2);
   if (local.number(0, 4) != 0x04034B50 || start > size || entry.size_bytes > size - start) {
-    return not_in_zip(*source, entry.header_bytes, what);
+    return not_in_zip(archive, entry.header_bytes, what);
   }
-  return Slice{source, start, entry.size_bytes};
+  return Slice{archive.source, archive.offset_bytes + start, entry.size_bytes};
 }
 
 }  // namespace ckpt

@@ -15,6 +15,8 @@
 
 namespace ckpt {
 
+// An archive is a run of bytes: a file, or a part of one. Places in it count from its start, and
+// errors name those in the file.
 inline constexpr uint64_t kMaxZipDirectoryBytes = uint64_t{256} << 20;
 
 struct ZipEntry {
@@ -26,8 +28,8 @@ struct ZipEntry {
 
 // Fails: kCorrupt: not a zip, truncated, an entry beyond the end; kUnsupported: a directory above
 // kMaxZipDirectoryBytes; kIo.
-Result<std::vector<ZipEntry>> read_zip_directory(const ByteSource& source);
+Result<std::vector<ZipEntry>> read_zip_directory(const Slice& archive);
 // Where the bytes of `entry` are. Fails: kUnsupported: not stored; kCorrupt: beyond the end; kIo.
-Result<Slice> find_zip_entry(const SharedSource& source, const ZipEntry& entry);
+Result<Slice> find_zip_entry(const Slice& archive, const ZipEntry& entry);
 
 }  // namespace ckpt

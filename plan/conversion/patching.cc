@@ -91,17 +91,18 @@ bool is_folder_of_documents(const Patching& patching, const Result<const Format*
 
 Result<PlannedPatch> plan_all(const Patching& patching, const Format& format,
                               const Context& context) {
-  if (holds_torch_weights(patching.path)) {
-    return unsupported_hint(fmt::format("ckpt convert {} OUT, which makes safetensors of them",
-                                        shell_path(patching.path.string())),
-                            "{}: the weights are files of PyTorch, which are not patched",
-                            patching.path.string());
-  }
   IndexMisfit misfit;
   CKPT_ASSIGN(Checkpoint before,
               is_folder(patching.path)
                   ? read_despite_index(patching.path, all_codecs(), patching.reading, misfit)
                   : format.read(patching.path, all_codecs(), patching.reading));
+  if (holds_torch_weights(patching.path) || !before.layout.empty()) {
+    return unsupported_hint(
+        fmt::format("ckpt convert {} OUT, which makes safetensors of them",
+                    shell_path(patching.path.string())),
+        "{}: the weights are {}, which is not patched", patching.path.string(),
+        before.layout.empty() ? "in a format of PyTorch" : before.layout);
+  }
   if (!misfit.found.empty()) return Failure(misfit.error().in(patching.path.string()));
   if (const std::string rest = bytes_after_tensors(before); !rest.empty()) {
     return unsupported_hint(fmt::format("ckpt convert {} OUT.gguf, which leaves them out",

@@ -172,6 +172,13 @@ Result<Checkpoint> read_whole_checkpoint(const std::filesystem::path& path,
   if (!misfit.found.empty() && notes != nullptr) {
     notes->push_back(fmt::format("{}; read as transformers reads it", misfit.found));
   }
+  if (const std::string trainer = std::exchange(out.layout, {}); !trainer.empty()) {
+    const std::string others = fmt::format("{}", fmt::join(out.not_read, ", "));
+    if (notes != nullptr) {
+      notes->push_back(fmt::format("{}: {}{}{}", path.string(), trainer,
+                                   others.empty() ? "" : "; not read: ", others));
+    }
+  }
   const std::string words = out.shard_words();
   if (words.empty()) {
     return in(path.string(), from_mlx(std::move(out), {.codecs = all_codecs(), .notes = notes}));

@@ -13,6 +13,7 @@
 #include "core/chunks/written_source.h"
 #include "core/computed/coded_matrix.h"
 #include "core/computed/decoded_source.h"
+#include "core/computed/joined_source.h"
 #include "core/computed/low_rank_source.h"
 #include "core/computed/strided_source.h"
 #include "core/computed/turned_source.h"
@@ -119,6 +120,7 @@ SharedSource make_kind(Kind kind, const MakeInput& input) {
       return only_source(
           weave({{plain(input), 2}, {plain(input), 2}}, {kComputedRows, 2 * kComputedColumns})
               .value());
+    case Kind::kJoined: return joined({whole(input(1000)), whole(input(3000))}).source;
     case Kind::kRepacked:
       return repacked_part(in_pieces("mxfp4", {kComputedRows, kComputedColumns}, input),
                            *find_codec(all_codecs(), "mxfp4_ct"), 0);

@@ -264,6 +264,9 @@ MAKERS = {
     "adapter": copy_of("lora/rslora"),
     "second-adapter": copy_of("lora/conventions/mlx"),
     "recipe.json": recipe,
+    "dcp": copy_of("trainers/dcp-tp-fsdp/ckpt"),
+    "verl": copy_of("trainers/ranks-tp-fsdp/ckpt"),
+    "zero": copy_of("trainers/ds-z3-frozen/ckpt"),
 }
 
 

@@ -76,6 +76,10 @@ void show_summary(const Console& console, const Checkpoint& checkpoint, const Ty
     types[std::string(type)] = {{"tensors", sums.first}, {"size_bytes", sums.second}};
   }
   for (const std::string& line : table.lines({false, true, true})) console.answer("  " + line);
+  if (!checkpoint.layout.empty()) console.answer("  read from {}", checkpoint.layout);
+  if (!checkpoint.not_read.empty()) {
+    console.answer("  not read: {}", fmt::join(checkpoint.not_read, ", "));
+  }
   Json documents = Json::array();
   std::string names;
   for (const Document& document : checkpoint.documents) {
@@ -87,16 +91,20 @@ void show_summary(const Console& console, const Checkpoint& checkpoint, const Ty
     console.answer("  {}{}", counted(checkpoint.metadata.entries.size(), "metadata key"),
                    typed.metadata ? "" : " (--metadata shows them)");
   }
-  console.object("checkpoint", {{"path", typed.path},
-                                {"format", checkpoint.format},
-                                {"name", checkpoint.name},
-                                {"architecture", model},
-                                {"tensors", checkpoint.tensors.size()},
-                                {"values", totals.values},
-                                {"size_bytes", totals.bytes},
-                                {"types", types},
-                                {"documents", documents},
-                                {"metadata_keys", checkpoint.metadata.entries.size()}});
+  Json found = Json::object({{"path", typed.path},
+                             {"format", checkpoint.format},
+                             {"name", checkpoint.name},
+                             {"architecture", model},
+                             {"tensors", checkpoint.tensors.size()},
+                             {"values", totals.values},
+                             {"size_bytes", totals.bytes},
+                             {"types", types},
+                             {"documents", documents},
+                             {"metadata_keys", checkpoint.metadata.entries.size()}});
+  if (!checkpoint.layout.empty()) {
+    found.update({{"layout", checkpoint.layout}, {"not_read", checkpoint.not_read}});
+  }
+  console.object("checkpoint", std::move(found));
 }
 
 void show_groups(const Console& console, const QuantSummary& summary) {

@@ -52,7 +52,15 @@ Result<std::set<std::string>> judge(const Format& format, const fs::path& path,
     std::string text = fmt::format("{} structure is sound, {}{}{}", format.name,
                                    counted(checkpoint->tensors.size(), "tensor"),
                                    adapter.empty() ? "" : " of a ", adapter);
-    const std::string rest = bytes_after_tensors(*checkpoint);
+    std::string rest = bytes_after_tensors(*checkpoint);
+    if (!checkpoint->layout.empty()) {
+      text = fmt::format("{}: {} are complete", checkpoint->layout,
+                         counted(checkpoint->tensors.size(), "tensor"));
+      rest = "checksums in the files";
+      if (!checkpoint->not_read.empty()) {
+        rest += fmt::format(", {}", fmt::join(checkpoint->not_read, ", "));
+      }
+    }
     if (!rest.empty()) text += "; not checked: " + rest;
     found.push_back({path.string(), std::move(text), StructureVerdict::kSound, "", rest});
     for (const Tensor& tensor : checkpoint->tensors) files.insert(tensor.home);

@@ -12,10 +12,10 @@ Result<std::string_view> find_pickle(std::string_view file) {
   if (!file.starts_with("PK\x03\x04")) return corrupt("not a zip");
   const auto* const first = reinterpret_cast<const std::byte*>(file.data());
   const SharedSource zip = make_blob("modelopt_state.pth", {first, first + file.size()});
-  CKPT_ASSIGN(const std::vector<ZipEntry> entries, read_zip_directory(*zip));
+  CKPT_ASSIGN(const std::vector<ZipEntry> entries, read_zip_directory(entire(zip)));
   for (const ZipEntry& entry : entries) {
     if (!entry.name.ends_with(kPickleName)) continue;
-    CKPT_ASSIGN(const Slice found, find_zip_entry(zip, entry));
+    CKPT_ASSIGN(const Slice found, find_zip_entry(entire(zip), entry));
     return file.substr(found.offset_bytes, found.size_bytes);
   }
   return corrupt("a zip of {} entries; none is called '*{}'", entries.size(), kPickleName);

@@ -1,0 +1,181 @@
+// PyTorch's distributed checkpoint (DCP): an index, and files of items that torch.save wrote.
+//
+//   .metadata      which item of which file is which chunk of which tensor (dcp.h); of a
+//                  save without collectives __0.metadata, __1.metadata, ... of the ranks
+//   __0_0.distcp   item | item | ... nothing between them; each a zip (torch.h) or a zstd stream of
+//                  one; bytes of objects first, which are not read
+//
+// A reader gets wrong: the metadata is written last, so without it the save did not end; a rank
+// without rows of a tensor has an empty chunk; chunks of a transposed tensor keep its strides.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/base/counted.h"
+#include "core/base/find.h"
+#include "core/io/paths.h"
+#include "formats/chunk_grid.h"
+#include "formats/dcp.h"
+#include "formats/sniff.h"
+#include "formats/torch.h"
+
+namespace ckpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+using DcpNames = std::vector<std::string>;
+
+constexpr std::string_view kDcpIndex = ".metadata";
+constexpr const char* kCopyDcp = "copying the checkpoint again, or saving it again";
+
+// The index, or that of each rank.
+DcpNames dcp_indexes(const DcpNames& names) {
+  if (std::ranges::count(names, kDcpIndex) != 0) return {std::string(kDcpIndex)};
+  return names_like(names, "__[0-9]*.metadata");
+}
+
+// Joins the chunks that several ranks' indexes list of a tensor.
+Status add_rank(DcpMetadata from, DcpMetadata& to, std::map<std::string, size_t>& known) {
+  for (DcpTensor& tensor : from.tensors) {
+    const auto [place, is_new] = known.emplace(tensor.key, to.tensors.size());
+    if (is_new) {
+      to.tensors.push_back(std::move(tensor));
+      continue;
+    }
+    DcpTensor& same = to.tensors[place->second];
+    if (same.shape != tensor.shape || same.dtype != tensor.dtype) {
+      return corrupt("'{}' has shape [{}] here and [{}] in the index of another rank", tensor.key,
+                     fmt::join(tensor.shape, ", "), fmt::join(same.shape, ", "));
+    }
+    std::ranges::move(tensor.chunks, std::back_inserter(same.chunks));
+  }
+  std::ranges::move(from.others, std::back_inserter(to.others));
+  return {};
+}
+
+Result<DcpMetadata> read_indexes(const fs::path& folder, const DcpNames& names) {
+  const DcpNames indexes = dcp_indexes(names);
+  if (indexes.empty()) {
+    return corrupt_hint("an earlier checkpoint of the run",
+                        "{}: files of ranks without '{}', which is written last: the save did not "
+                        "end",
+                        folder.string(), kDcpIndex);
+  }
+  DcpMetadata out;
+  std::map<std::string, size_t> known;
+  for (const std::string& index : indexes) {
+    CKPT_ASSIGN(const SharedSource source, open_file(folder / index));
+    CKPT_ASSIGN(DcpMetadata one, in_file(source->name(), read_dcp_metadata(source)));
+    CKPT_TRY(in(source->name(), add_rank(std::move(one), out, known)));
+  }
+  return out;
+}
+
+class DcpFiles {
+ public:
+  DcpFiles(const fs::path& folder, const DcpNames& names)
+      : folder_(folder), names_(names.begin(), names.end()) {}
+
+  Result<Tensor> whole_tensor(const DcpTensor& from, Codecs codecs) {
+    Tensor out;
+    out.name = from.key;
+    out.shape = from.shape;
+    out.codec = &plain_codec(codecs, from.dtype);
+    std::vector<TensorChunk> chunks;
+    for (const DcpChunk& chunk : from.chunks) {
+      if (out.home.empty()) out.home = chunk.file;
+      CKPT_ASSIGN(Slice bytes, bytes_of(from, chunk));
+      chunks.push_back({chunk.offsets, chunk.sizes, std::move(bytes)});
+    }
+    return in(place_of(from), from_chunks(std::move(out), std::move(chunks)));
+  }
+
+ private:
+  static std::string place_of(const DcpTensor& tensor) {
+    return fmt::format("tensor '{}'", tensor.key);
+  }
+
+  Result<Slice> bytes_of(const DcpTensor& tensor, const DcpChunk& chunk) {
+    CKPT_ASSIGN(const SharedSource source, in(place_of(tensor), open(chunk.file)));
+    return in(source->name(), in(place_of(tensor), item_bytes(source, chunk, tensor.dtype)));
+  }
+
+  Result<SharedSource> open(const std::string& name) {
+    if (const SharedSource* known = find_mapped(open_, name)) return *known;
+    if (name.find('/') != name.npos || name == "..") {
+      return corrupt("'{}' names '{}'; expected a file of this folder", kDcpIndex, name);
+    }
+    if (!names_.contains(name)) {
+      return corrupt_hint(kCopyDcp, "'{}' names the file '{}', which is missing", kDcpIndex, name);
+    }
+    CKPT_ASSIGN(SharedSource source, open_file(folder_ / name));
+    return open_.emplace(name, std::move(source)).first->second;
+  }
+
+  static Result<Slice> item_bytes(const SharedSource& source, const DcpChunk& chunk, Dtype dtype) {
+    const uint64_t size = source->size_bytes();
+    if (chunk.offset_bytes > size || chunk.size_bytes > size - chunk.offset_bytes) {
+      return corrupt_hint(kCopyDcp,
+                          "{} bytes; '{}' puts {} bytes at {}: the file is truncated or another",
+                          size, kDcpIndex, chunk.size_bytes, chunk.offset_bytes);
+    }
+    if (chunk.is_zstd) return unsupported("an item compressed by zstd, which is not read");
+    const auto place = fmt::format("at byte {}", chunk.offset_bytes);
+    CKPT_ASSIGN(TorchFile file,
+                in(place, TorchFile::open({source, chunk.offset_bytes, chunk.size_bytes})));
+    CKPT_ASSIGN(const TorchView view, in(place, file.tensor(file.pickle().root())));
+    if (view.dtype != dtype || view.shape != chunk.sizes) {
+      return corrupt("{}: {} [{}]; '{}' says {} [{}]", place, info(view.dtype).name,
+                     fmt::join(view.shape, ", "), kDcpIndex, info(dtype).name,
+                     fmt::join(chunk.sizes, ", "));
+    }
+    return in_row_order(view);
+  }
+
+  fs::path folder_;
+  std::set<std::string> names_;
+  std::map<std::string, SharedSource> open_;
+};
+
+// "optimizer: 75 entries" of each first part of the keys.
+std::vector<std::string> counted_by_start(const std::vector<std::string>& keys) {
+  std::map<std::string, std::set<std::string_view>> counts;
+  for (const std::string& key : keys) counts[key.substr(0, key.find('.'))].insert(key);
+  std::vector<std::string> out;
+  for (const auto& [start, found] : counts) {
+    out.push_back(fmt::format("{} ({} {})", start, found.size(),
+                              found.size() == 1 ? "entry" : "entries"));
+  }
+  return out;
+}
+
+Result<TrainerWeights> read_dcp(const TrainerFolder& from) {
+  CKPT_ASSIGN(DcpTensors read, read_dcp_tensors(from));
+  CKPT_ASSIGN(DcpNames names, names_of_weights(read.paths));
+  for (size_t i = 0; i < names.size(); ++i) read.tensors[i].name = std::move(names[i]);
+  return TrainerWeights{std::move(read.tensors), std::move(read.not_read)};
+}
+
+}  // namespace
+
+bool has_dcp_files(const DcpNames& names) {
+  return !dcp_indexes(names).empty() || !names_like(names, "*.distcp").empty();
+}
+
+Result<DcpTensors> read_dcp_tensors(const TrainerFolder& from) {
+  CKPT_ASSIGN(const DcpMetadata metadata, read_indexes(from.path, from.names));
+  DcpTensors out;
+  out.not_read = counted_by_start(metadata.others);
+  DcpFiles files(from.path, from.names);
+  for (const DcpTensor& tensor : metadata.tensors) {
+    CKPT_ASSIGN(out.tensors.emplace_back(), files.whole_tensor(tensor, from.codecs));
+    out.paths.push_back(tensor.path);
+  }
+  return out;
+}
+
+extern constinit const TrainerLayout kDcp{"a distributed checkpoint of PyTorch (DCP)",
+                                          has_dcp_files, read_dcp};
+
+}  // namespace ckpt

@@ -1,0 +1,57 @@
+// A distributed checkpoint of PyTorch (DCP) and its index; private to formats/.
+//
+//   .metadata   a pickle: Metadata
+//     state_dict_metadata   key ▸ TensorStorageMetadata: type, size, chunks (offsets, sizes)
+//     storage_data          MetadataIndex (key, offsets) ▸ _StorageInfo: file, offset, length
+//     planner_data          key ▸ its place in the nested dicts that were saved
+//
+// Source: torch/distributed/checkpoint/metadata.py, filesystem.py.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/io/bytes.h"
+#include "core/model/dtype.h"
+#include "formats/trainer.h"
+
+namespace ckpt {
+
+inline constexpr uint64_t kMaxDcpMetadataBytes = uint64_t{64} << 20;
+
+// One item of a file: a chunk, as torch.save writes it.
+struct DcpChunk {
+  std::vector<uint64_t> offsets, sizes;
+  std::string file;
+  uint64_t offset_bytes = 0, size_bytes = 0;
+  bool is_zstd = false;  // the item is compressed
+};
+
+struct DcpTensor {
+  std::string key;
+  TrainerPath path;
+  Dtype dtype = Dtype::kF32;
+  std::vector<uint64_t> shape;
+  std::vector<DcpChunk> chunks;
+};
+
+struct DcpMetadata {
+  std::vector<DcpTensor> tensors;   // weights
+  std::vector<std::string> others;  // keys of everything else
+};
+
+// Nothing in the pickle is executed. Fails: kCorrupt: not such a pickle; kUnsupported: above
+// kMaxDcpMetadataBytes, a type or a way of storing that is not read; kIo.
+Result<DcpMetadata> read_dcp_metadata(const SharedSource& source);
+
+// Tensors that a folder holds in this way, with their keys as names.
+struct DcpTensors {
+  std::vector<Tensor> tensors;
+  std::vector<TrainerPath> paths;     // of each
+  std::vector<std::string> not_read;  // as TrainerWeights
+};
+Result<DcpTensors> read_dcp_tensors(const TrainerFolder& from);
+// Whether it has an index, or files of one.
+bool has_dcp_files(const std::vector<std::string>& names);
+
+}  // namespace ckpt

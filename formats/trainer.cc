@@ -1,0 +1,128 @@
+#include "formats/trainer.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/base/glob.h"
+#include "core/base/printable.h"
+#include "core/io/paths.h"
+#include "formats/formats.h"
+#include "formats/safetensors.h"
+#include "formats/sniff.h"
+
+namespace ckpt {
+
+extern const TrainerLayout kMegatron, kMegatronRanks, kDcp, kHfDcp, kFsdpRanks, kDeepSpeed;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using TrainerNames = std::vector<std::string>;
+
+// The first that recognizes a folder counts: Megatron's have an index of DCP.
+constexpr const TrainerLayout* kTrainerLayouts[] = {&kMegatron, &kMegatronRanks, &kDcp,
+                                                    &kHfDcp,    &kFsdpRanks,     &kDeepSpeed};
+
+// Files that name the folder of the newest weights next to them.
+struct NewestFolder {
+  std::string_view file;
+  size_t digits;  // of its number, behind `prefix`; 0: the file has the name itself
+  std::string_view prefix;
+};
+constexpr NewestFolder kNewestFolders[] = {
+    {"latest", 0, ""},                                  // DeepSpeed
+    {"latest_universal", 0, ""},                        // DeepSpeed's ds_to_universal
+    {"latest_checkpointed_iteration.txt", 7, "iter_"},  // Megatron
+};
+// Other folders of weights in that of a checkpoint. Of accelerate's there is one for each model.
+constexpr std::string_view kWeightFolders[] = {"pytorch_model_fsdp_[0-9]*", "global_step[0-9]*",
+                                               "iter_[0-9]*"};
+constexpr uint64_t kMaxTagBytes = 4096;
+
+const TrainerLayout* layout_of(const TrainerNames& names) {
+  const auto found = std::ranges::find_if(
+      kTrainerLayouts, [&](const TrainerLayout* layout) { return layout->recognizes(names); });
+  return found == std::end(kTrainerLayouts) ? nullptr : *found;
+}
+
+// The folder whose documents belong to the weights in `folder`.
+fs::path documents_folder(const fs::path& folder) {
+  // "RUN/" and "RUN" are in one folder.
+  const fs::path plain = parent_of(fs::absolute(folder).lexically_normal() / "");
+  for (const fs::path& each : {folder, folder / "huggingface", parent_of(plain)}) {
+    if (is_there(each / "config.json", Links::kFollow).value_or(false)) return each;
+  }
+  return folder;
+}
+
+// The one that a file names; none without such a file.
+Result<TrainerNames> newest_folder(const fs::path& folder, const TrainerNames& names) {
+  for (const NewestFolder& each : kNewestFolders) {
+    if (std::ranges::count(names, each.file) == 0) continue;
+    CKPT_ASSIGN(std::string name, read_small(folder / each.file, kMaxTagBytes));
+    while (!name.empty() && std::isspace(static_cast<unsigned char>(name.back())) != 0) {
+      name.pop_back();
+    }
+    if (name.empty()) return corrupt("{}: empty", (folder / each.file).string());
+    if (each.digits != 0) name = fmt::format("{}{:0>{}}", each.prefix, name, each.digits);
+    if (std::ranges::count(names, name) != 0) return TrainerNames{std::move(name)};
+    return corrupt_hint("copying the checkpoint again, or naming one of its folders",
+                        "{}: names the folder '{}', which is missing",
+                        (folder / each.file).string(), printable(name));
+  }
+  return TrainerNames();
+}
+
+}  // namespace
+
+TrainerNames names_like(const TrainerNames& names, std::string_view pattern) {
+  const Glob glob(pattern);
+  TrainerNames out;
+  std::ranges::copy_if(names, std::back_inserter(out),
+                       [&](const std::string& name) { return glob.matches(name); });
+  return out;
+}
+
+Result<std::optional<FoundLayout>> find_trainer_layout(const fs::path& folder,
+                                                       const TrainerNames& names) {
+  if (const TrainerLayout* layout = layout_of(names)) {
+    return std::optional(FoundLayout{layout, folder});
+  }
+  CKPT_ASSIGN(TrainerNames inner, newest_folder(folder, names));
+  for (const std::string_view pattern : kWeightFolders) {
+    if (inner.empty()) inner = names_like(names, pattern);
+  }
+  std::vector<FoundLayout> found;
+  for (const std::string& name : inner) {
+    if (!is_folder(folder / name)) continue;
+    CKPT_ASSIGN(const TrainerNames files, list_files(folder / name));
+    if (const TrainerLayout* layout = layout_of(files)) found.push_back({layout, folder / name});
+  }
+  if (found.size() > 1) {
+    return unsupported_hint(shell_path(found.back().folder.string()),
+                            "weights in {} folders, such as '{}'; expected one that is named",
+                            found.size(), found.back().folder.filename().string());
+  }
+  return found.empty() ? std::optional<FoundLayout>() : std::optional(found[0]);
+}
+
+Result<Checkpoint> read_trainer(const fs::path& folder, const FoundLayout& found, Codecs codecs,
+                                const ReadOptions& options) {
+  Checkpoint out;
+  CKPT_ASSIGN(out.documents, read_documents(documents_folder(folder), options));
+  CKPT_ASSIGN(const TrainerNames names, list_files(found.folder));
+  CKPT_ASSIGN(TrainerWeights weights,
+              found.layout->read({found.folder, names, out.documents, codecs}));
+  if (weights.tensors.empty()) {
+    return unsupported("{} without weights; it holds {}", found.layout->name,
+                       fmt::join(weights.not_read, ", "));
+  }
+  out.format = kSafetensors.name;
+  out.layout = found.layout->name;
+  out.not_read = std::move(weights.not_read);
+  out.tensors = std::move(weights.tensors);
+  return out;
+}
+
+}  // namespace ckpt

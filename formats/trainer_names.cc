@@ -1,0 +1,132 @@
+// Which entries of a trainer's checkpoint are weights, and what they are called in the model.
+//
+//   model.model.layers.0._fsdp_wrapped_module._orig_mod.mlp.up_proj.weight
+//   ─┬──         ────────┬─────────────────────
+//    a level            wrappers                gives  model.layers.0.mlp.up_proj.weight
+//
+// A reader gets wrong: names of Hugging Face begin with "model." themselves; a wrapper's name is a
+// component of its own, and a part of others (peft's original_module).
+#include <algorithm>
+#include <map>
+
+#include "core/base/words.h"
+#include "core/model/tensor_names.h"
+#include "formats/trainer.h"
+
+namespace ckpt {
+namespace {
+
+enum class NamePart : uint8_t {
+  kOuter,    // a dict around everything
+  kLevel,    // a dict around the weights
+  kWrapper,  // a component, wherever it is
+  kOther,    // the first component of names of everything but weights
+};
+struct NameRow {
+  std::string_view text;  // ends in '*': only the start
+  NamePart part;
+};
+// Sources: torch/distributed/checkpoint/state_dict.py, torch/distributed/fsdp, torch/_dynamo,
+// accelerate/utils/fsdp_utils.py, torchtitan/components/checkpoint.py.
+constexpr NameRow kNameTable[] = {
+    {"app", NamePart::kOuter},
+    {"model", NamePart::kLevel},
+    {"state_dict", NamePart::kLevel},
+    {"_checkpoint_wrapped_module", NamePart::kWrapper},
+    {"_fsdp_wrapped_module", NamePart::kWrapper},
+    {"_orig_mod", NamePart::kWrapper},
+    {"module", NamePart::kWrapper},
+    {"dataloader*", NamePart::kOther},
+    {"lr_scheduler*", NamePart::kOther},
+    {"optim", NamePart::kOther},
+    {"optimizer*", NamePart::kOther},
+    {"rng_state*", NamePart::kOther},
+    {"scheduler*", NamePart::kOther},
+    {"train_state*", NamePart::kOther},
+};
+
+bool is_name_part(std::string_view text, NamePart part) {
+  return std::ranges::any_of(kNameTable, [&](const NameRow& row) {
+    const std::string_view start = row.text.substr(0, row.text.size() - 1);
+    return row.part == part &&
+           (row.text.ends_with('*') ? text.starts_with(start) : text == row.text);
+  });
+}
+
+// How many dicts of this kind are around what follows `first` of them.
+size_t levels_of(const TrainerPath& path, NamePart part, size_t first = 0) {
+  while (first + 1 < path.size() && is_name_part(path[first], part)) ++first;
+  return first;
+}
+
+// How many dicts are around the weight's own name.
+size_t levels_of(const TrainerPath& path) {
+  return levels_of(path, NamePart::kLevel, levels_of(path, NamePart::kOuter));
+}
+
+std::string joined_from(const TrainerPath& path, size_t first) {
+  return fmt::format("{}", fmt::join(path.begin() + static_cast<std::ptrdiff_t>(first),
+                                     path.end(), "."));
+}
+
+// Without what the nested dicts tell, a key that begins with "model." may have that level.
+TrainerPath with_level(const TrainerPath& path) {
+  constexpr std::string_view kModel = "model.";
+  const std::string key = joined_from(path, 0);
+  if (path.size() > 1 || !key.starts_with(kModel)) return path;
+  return {"model", key.substr(kModel.size())};
+}
+
+bool is_of_hf(std::string_view name) { return name.starts_with("model.") || is_of_head(name); }
+
+std::string without_wrappers(std::string_view name) {
+  std::vector<std::string> parts;
+  while (!name.empty()) {
+    const std::string_view part = take_word(name, '.');
+    if (!is_name_part(part, NamePart::kWrapper)) parts.emplace_back(part);
+  }
+  return joined_from(parts, 0);
+}
+
+// Levels are known to be ones if nothing is outside them, or what they hold has Hugging Face's
+// names; those that only keys suggest need both.
+bool has_levels(const std::vector<TrainerPath>& paths, bool is_suggested) {
+  const auto own_name = [](const TrainerPath& path) {
+    return without_wrappers(joined_from(path, levels_of(path)));
+  };
+  const auto is_in_level = [](const TrainerPath& path) { return levels_of(path) != 0; };
+  const bool are_all = std::ranges::all_of(paths, is_in_level);
+  const bool is_hf = std::ranges::any_of(paths, [&](const TrainerPath& path) {
+    return is_in_level(path) && is_of_hf(own_name(path));
+  });
+  return is_suggested ? are_all && is_hf : are_all || is_hf;
+}
+
+}  // namespace
+
+bool is_beside_weights(const TrainerPath& path) {
+  std::string_view rest = path[levels_of(path, NamePart::kOuter)];
+  return is_name_part(take_word(rest, '.'), NamePart::kOther);
+}
+
+Result<std::vector<std::string>> names_of_weights(const std::vector<TrainerPath>& paths) {
+  const bool is_nested =
+      std::ranges::any_of(paths, [](const TrainerPath& path) { return path.size() > 1; });
+  std::vector<TrainerPath> split = paths;
+  if (!is_nested) std::ranges::transform(paths, split.begin(), with_level);
+  const bool drops_levels = has_levels(split, !is_nested);
+  std::vector<std::string> names;
+  std::map<std::string, std::string> keys;  // by name
+  for (const TrainerPath& path : split) {
+    const std::string key = joined_from(path, 0);
+    names.push_back(without_wrappers(joined_from(path, drops_levels ? levels_of(path) : 0)));
+    const auto [known, is_new] = keys.emplace(names.back(), key);
+    if (!is_new) {
+      return corrupt("'{}' and '{}' are both '{}' without wrappers", known->second, key,
+                     names.back());
+    }
+  }
+  return names;
+}
+
+}  // namespace ckpt

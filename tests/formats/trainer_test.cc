@@ -1,0 +1,159 @@
+// Checkpoints of trainers: every tensor is the one that the trainer's own program puts together,
+// and whatever a reader could take for a smaller or another model is refused.
+#include "formats/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/base/sha256.h"
+#include "core/json/json_read.h"
+#include "formats/formats.h"
+#include "formats/safetensors.h"
+#include "quantizers/quantizers.h"
+#include "tests/support/files.h"
+
+namespace ckpt {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<Checkpoint> opened_trainer(const fs::path& path) {
+  CKPT_ASSIGN(const Format* format, recognize(path));
+  return format->read(path, all_codecs(), {});
+}
+
+// Type, shape and SHA-256 of each tensor.
+using Digests = std::map<std::string, std::string>;
+
+Digests digests_of(const Checkpoint& checkpoint) {
+  Digests out;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const std::string bytes = part_bytes(tensor);
+    out[tensor.name] = fmt::format("{} [{}] {}", *safetensors_name(tensor.codec->parts[0].dtype),
+                                   fmt::join(tensor.shape, ", "),
+                                   sha256_of(std::as_bytes(std::span(bytes))));
+  }
+  return out;
+}
+
+Digests expected_digests(const fs::path& file) {
+  const auto json = parse_json("expected.json", read_file(file));
+  EXPECT_TRUE(json.has_value());
+  Digests out;
+  for (const auto& [name, tensor] : object_in(*json, "tensors").items()) {
+    std::vector<uint64_t> shape;
+    for (const JsonValue& size : list_in(tensor, "shape")) shape.push_back(whole(size).value());
+    out[name] = fmt::format("{} [{}] {}", text_in(tensor, "dtype"), fmt::join(shape, ", "),
+                            text_in(tensor, "sha256"));
+  }
+  return out;
+}
+
+TEST(Trainer, TensorsAreThoseOfTheTrainersOwnProgram) {
+  for (const auto& entry : fs::directory_iterator(testdata("trainers"))) {
+    if (!entry.is_directory()) continue;
+    const auto checkpoint = opened_trainer(entry.path() / "ckpt");
+    ASSERT_TRUE(checkpoint.has_value()) << checkpoint.error().text();
+    EXPECT_EQ(digests_of(*checkpoint), expected_digests(entry.path() / "expected.json"))
+        << entry.path();
+    EXPECT_FALSE(checkpoint->layout.empty()) << entry.path();
+  }
+}
+
+TEST(Trainer, OneFileOfARankIsRefused) {
+  for (const char* file : {"dcp-misc/ckpt/__0_0.distcp",
+                           "hf-plain/ckpt/shard-00001-model-00001-of-00001.safetensors",
+                           "ranks-tp-fsdp/ckpt/model_world_size_4_rank_1.pt"}) {
+    const auto alone = opened_trainer(testdata(fmt::format("trainers/{}", file)));
+    ASSERT_FALSE(alone.has_value()) << file;
+    EXPECT_NE(alone.error().text().find("it holds parts of tensors"), std::string::npos)
+        << alone.error().text();
+  }
+}
+
+// A change of one file of a checkpoint, and what the refusal says.
+struct Damage {
+  const char *checkpoint, *file;
+  std::string from, to;  // the file is removed if there is nothing to replace
+  const char* sentence;
+};
+
+std::string refusal_after(const Damage& damage) {
+  const TemporaryFolder folder;
+  const fs::path copy = folder / "ckpt";
+  fs::copy(testdata(fmt::format("trainers/{}/ckpt", damage.checkpoint)), copy,
+           fs::copy_options::recursive);
+  if (damage.from.empty()) {
+    fs::remove(copy / damage.file);
+  } else {
+    std::string bytes = read_file(copy / damage.file);
+    const size_t at = bytes.find(damage.from);
+    EXPECT_NE(at, std::string::npos) << damage.sentence;
+    if (at != std::string::npos) bytes.replace(at, damage.from.size(), damage.to);
+    write_file(copy / damage.file, bytes);
+  }
+  const auto read = opened_trainer(copy);
+  return read ? "read" : read.error().text();
+}
+
+TEST(Trainer, DamageIsRefused) {
+  const std::string size = "K\x07K\x10\x86", larger = "K\x08K\x10\x86";
+  const Damage kCases[] = {
+      {"dcp-misc", ".metadata", "", "", "the save did not end"},
+      {"dcp-misc", "__1_0.distcp", "", "", "names the file '__1_0.distcp', which is missing"},
+      {"dcp-misc", ".metadata", "__1_0.distcp", "../../x_dist", "expected a file of this folder"},
+      {"dcp-misc", ".metadata", "\x07""float16", "\x07""float32", "'.metadata' says f32 [3, "},
+      {"dcp-misc", ".metadata", size, larger, "no chunk has rows 7 to 7"},
+      {"dcp-misc", ".metadata", "BytesStorageMetadata", "BytesStorageMetadat\n", "read"},
+      {"dcp-nocollectives", "__0.metadata", "", "", "no chunk has rows 0 to "},
+      {"hf-grid", "shard-00004-model-00001-of-00001.safetensors", "", "", "no chunk has "},
+      {"hf-plain", "shard-00002-model-00001-of-00001.safetensors", "", "",
+       "files of ranks are missing"},
+      {"hf-plain", "config.json", "model_type", "model_typo", "read"},
+      {"ranks-tp-fsdp", "model_world_size_4_rank_3.pt", "", "", "the file of rank 3 is missing"},
+      {"ranks-fsdp1-sharded", "model_world_size_2_rank_0.pt", "", "",
+       "the file of rank 0 is missing"},
+      {"ds-z3-frozen", "global_step1/bf16_zero_pp_rank_2_mp_rank_00_optim_states.pt", "", "",
+       "of 3 ranks; 2 files are there"},
+      {"ds-z3-frozen", "global_step1/zero_pp_rank_1_mp_rank_00_model_states.pt", "", "",
+       "the file of rank 1 is missing"},
+  };
+  for (const Damage& damage : kCases) {
+    const std::string found = refusal_after(damage);
+    EXPECT_NE(found.find(damage.sentence), std::string::npos) << found;
+  }
+}
+
+// A pickle is read as data: what a call in it would do does not happen, and the call is named.
+TEST(Trainer, NothingInAPickleIsRun) {
+  const std::string found =
+      refusal_after({"dcp-misc", "__0_0.distcp", "torch._utils\n_rebuild_tensor_v2",
+                     "shutil.tools\nremove_the_tree_v2", ""});
+  EXPECT_NE(found.find("made by 'shutil.tools remove_the_tree_v2'"), std::string::npos) << found;
+}
+
+TEST(Trainer, WrappersAreWholeComponents) {
+  const auto names = names_of_weights({{"model", "module.model.norm.weight"},
+                                       {"model", "_orig_mod.lm_head.original_module.weight"}});
+  ASSERT_TRUE(names.has_value());
+  EXPECT_EQ(names->front(), "model.norm.weight");
+  EXPECT_EQ(names->back(), "lm_head.original_module.weight");
+  EXPECT_FALSE(names_of_weights({{"module.a"}, {"_orig_mod.a"}}).has_value());
+  EXPECT_TRUE(is_beside_weights({"app", "optim", "state.x"}));
+  EXPECT_TRUE(is_beside_weights({"optimizer.state.x.exp_avg"}));
+  EXPECT_FALSE(is_beside_weights({"model", "optimizer_like.weight"}));
+}
+
+TEST(Trainer, OnlyTheLevelOfTheModelIsDropped) {
+  const auto own = names_of_weights({{"model.model.norm.weight"}, {"model.lm_head.weight"}});
+  EXPECT_EQ(own.value().front(), "model.norm.weight");
+  const auto plain = names_of_weights({{"model.norm.weight"}, {"lm_head.weight"}});
+  EXPECT_EQ(plain.value().front(), "model.norm.weight");
+  const auto mixed = names_of_weights({{"model", "rows.weight"}, {"list", "0"}});
+  EXPECT_EQ(mixed.value().front(), "model.rows.weight");
+}
+
+}  // namespace
+}  // namespace ckpt

@@ -120,7 +120,10 @@ class DcpFiles {
                           "{} bytes; '{}' puts {} bytes at {}: the file is truncated or another",
                           size, kDcpIndex, chunk.size_bytes, chunk.offset_bytes);
     }
-    if (chunk.is_zstd) return unsupported("an item compressed by zstd, which is not read");
+    if (chunk.is_zstd) {
+      return unsupported_hint("dcp_to_torch_save of PyTorch, and then the file that it writes",
+                              "an item compressed by zstd, which is not read");
+    }
     const auto place = fmt::format("at byte {}", chunk.offset_bytes);
     CKPT_ASSIGN(TorchFile file,
                 in(place, TorchFile::open({source, chunk.offset_bytes, chunk.size_bytes})));

@@ -17,7 +17,7 @@
 
 namespace ckpt {
 
-inline constexpr uint64_t kMaxDcpMetadataBytes = uint64_t{64} << 20;
+inline constexpr uint64_t kMaxDcpMetadataBytes = uint64_t{512} << 20;
 
 // One item of a file: a chunk, as torch.save writes it.
 struct DcpChunk {

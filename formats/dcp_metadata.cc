@@ -1,195 +1,205 @@
-#include "formats/dcp.h"
-
+// An index has an entry for each chunk, of weights and of the optimizer: 1.5 million of a large
+// run, in 200 MB. They are read as fields of a few classes (core/readers/flat_pickle.h), and only
+// those of weights become chunks.
 #include <algorithm>
-#include <map>
 #include <unordered_map>
 
 #include "core/base/find.h"
 #include "core/base/utf8.h"
+#include "core/readers/flat_pickle.h"
+#include "formats/dcp.h"
 #include "formats/torch.h"
 
 namespace ckpt {
 namespace {
 
-using Node = Pickle::Node;
-using Kind = Pickle::Kind;
+using Item = FlatPickle::Item;
+using ItemKind = FlatPickle::Kind;
 
 constexpr std::string_view kZstd = "stream.zstd/1";
 
+// The classes, and in each the fields by their places.
+enum : size_t { kMetadata, kTensorStorage, kProperties, kChunkStorage, kIndex, kPlace };
+enum : size_t { kTensors, kStorage, kPlanner };
+constexpr std::string_view kMetadataFields[] = {"state_dict_metadata", "storage_data",
+                                                "planner_data"};
+enum : size_t { kTensorProperties, kSize, kChunks };
+constexpr std::string_view kTensorFields[] = {"properties", "size", "chunks"};
+constexpr std::string_view kPropertiesFields[] = {"dtype"};
+enum : size_t { kOffsets, kSizes };
+constexpr std::string_view kChunkFields[] = {"offsets", "sizes"};
+enum : size_t { kKey, kOffset };
+constexpr std::string_view kIndexFields[] = {"fqn", "offset"};
+enum : size_t { kPath, kStart, kLength, kTransforms };
+constexpr std::string_view kPlaceFields[] = {"relative_path", "offset", "length",
+                                             "transform_descriptors"};
+constexpr FlatPickle::Class kClasses[] = {
+    {"torch.distributed.checkpoint.metadata Metadata", kMetadataFields},
+    {"torch.distributed.checkpoint.metadata TensorStorageMetadata", kTensorFields},
+    {"torch.distributed.checkpoint.metadata TensorProperties", kPropertiesFields},
+    {"torch.distributed.checkpoint.metadata ChunkStorageMetadata", kChunkFields},
+    {"torch.distributed.checkpoint.metadata MetadataIndex", kIndexFields},
+    {"torch.distributed.checkpoint.filesystem _StorageInfo", kPlaceFields},
+};
+
 class DcpReader {
  public:
-  explicit DcpReader(const Pickle& pickle) : pickle_(pickle) {}
+  explicit DcpReader(const FlatPickle& pickle) : pickle_(pickle) {}
 
   Result<DcpMetadata> run() {
-    CKPT_ASSIGN(const Node* root, object(pickle_.root(), kMetadata, "Metadata"));
-    CKPT_ASSIGN(const Node* tensors, dict(*root, "state_dict_metadata"));
-    CKPT_ASSIGN(const Node* storage, dict(*root, "storage_data"));
-    CKPT_TRY(read_planner(pickle_.find(*root, "planner_data")));
-    CKPT_TRY(read_storage(*storage));
+    if (!pickle_.is_object(pickle_.root(), kMetadata)) {
+      return unsupported("a pickle of something else; expected {}", kClasses[kMetadata].name);
+    }
+    CKPT_ASSIGN(const auto tensors, dict(pickle_.root(), kTensors));
+    CKPT_ASSIGN(const auto storage, dict(pickle_.root(), kStorage));
+    CKPT_TRY(read_planner(pickle_.field(pickle_.root(), kPlanner)));
+    CKPT_TRY(read_storage(storage));
     DcpMetadata out;
-    for (size_t i = 0; i + 1 < tensors->items.size(); i += 2) {
-      const Node& key = item(*tensors, i);
-      const bool is_name = key.kind == Kind::kText && !key.text.empty() && is_utf8(key.text) &&
-                           key.text.size() <= kMaxNameBytes;
-      if (!is_name) return corrupt("a key that is not a text of up to {} bytes", kMaxNameBytes);
-      TrainerPath path = path_of(key.text);
-      const bool is_tensor =
-          pickle_.made_by(item(*tensors, i + 1)) == fmt::format("{} {}", kMetadata, kTensor);
-      if (!is_tensor || is_beside_weights(path)) {
-        out.others.push_back(key.text);
+    for (size_t i = 0; i + 1 < tensors.size(); i += 2) {
+      const std::string key(pickle_.text(tensors[i]));
+      if (key.empty() || key.size() > kMaxNameBytes || !is_utf8(key)) {
+        return corrupt("a key that is not a text of up to {} bytes", kMaxNameBytes);
+      }
+      TrainerPath path = path_of(tensors[i], key);
+      if (!pickle_.is_object(tensors[i + 1], kTensorStorage) || is_beside_weights(path)) {
+        out.others.push_back(key);
         continue;
       }
       CKPT_ASSIGN(out.tensors.emplace_back(),
-                  in(fmt::format("'{}'", key.text), tensor(key.text, item(*tensors, i + 1))));
+                  in(fmt::format("'{}'", key), tensor(tensors[i], tensors[i + 1])));
+      out.tensors.back().key = key;
       out.tensors.back().path = std::move(path);
     }
     return out;
   }
 
  private:
-  static constexpr std::string_view kMetadata = "torch.distributed.checkpoint.metadata";
-  static constexpr std::string_view kTensor = "TensorStorageMetadata";
-  struct Place {
-    std::string key;
-    std::vector<uint64_t> offsets;
-    auto operator<=>(const Place&) const = default;
+  // Of a chunk: the number of its key and that of its offsets, and where it is stored.
+  struct Stored {
+    uint64_t key, offsets;
+    Item place;
+    std::pair<uint64_t, uint64_t> index() const { return {key, offsets}; }
   };
 
-  const Node& item(const Node& list, size_t i) const { return pickle_.node(list.items[i]); }
+  Result<std::span<const Item>> dict(Item object, size_t number) const {
+    const Item found = pickle_.field(object, number);
+    if (found.kind() == ItemKind::kDict) return pickle_.items(found);
+    return corrupt("no dict '{}'", kMetadataFields[number]);
+  }
 
-  // The state of an object of this class.
-  Result<const Node*> object(const Node& node, std::string_view module,
-                             std::string_view name) const {
-    const std::string_view found = pickle_.made_by(node);
-    const Node* state = pickle_.state(node);
-    if (found == fmt::format("{} {}", module, name) && state != nullptr) return state;
-    return unsupported("{}; expected {}", found.empty() ? "no object" : found, name);
-  }
-  Result<const Node*> dict(const Node& state, std::string_view key) const {
-    const Node* found = pickle_.find(state, key);
-    if (found != nullptr && found->kind == Kind::kDict) return found;
-    return corrupt("no dict '{}'", key);
-  }
-  Result<uint64_t> number(const Node& state, std::string_view key) const {
-    const Node* found = pickle_.find(state, key);
-    if (found != nullptr && found->kind == Kind::kInt && found->whole >= 0) {
-      return static_cast<uint64_t>(found->whole);
+  // Where entries are in the nested dicts; Megatron writes none.
+  Status read_planner(Item planner) {
+    if (planner.kind() == ItemKind::kNone) return {};
+    if (planner.kind() != ItemKind::kDict) {
+      return unsupported("'{}' is neither a dict nor None", kMetadataFields[kPlanner]);
     }
-    return corrupt("no whole number '{}'", key);
-  }
-  Result<std::vector<uint64_t>> sizes(const Node& state, std::string_view key) const {
-    const auto found = pickle_.numbers(pickle_.find(state, key), kMaxDimensions);
-    if (found) return *found;
-    return corrupt("'{}' is not a list of up to {} whole numbers of 64 bits", key, kMaxDimensions);
+    const auto pairs = pickle_.items(planner);
+    for (size_t i = 0; i + 1 < pairs.size(); i += 2) {
+      if (pairs[i].kind() != ItemKind::kText || pairs[i + 1].kind() == ItemKind::kOther) {
+        return unsupported(
+            "'{}' calls a function, or has a key that is not a text; nothing was run",
+            kMetadataFields[kPlanner]);
+      }
+      planned_.emplace(pairs[i].id(), pairs[i + 1]);
+    }
+    return {};
   }
 
-  TrainerPath path_of(const std::string& key) const {
-    const auto* found = find_mapped(planned_, std::string_view(key));
+  TrainerPath path_of(Item key, const std::string& text) const {
+    const Item* found = find_mapped(planned_, key.id());
     TrainerPath out;
-    if (found != nullptr && (*found)->kind == Kind::kList) {
-      for (size_t i = 0; i < (*found)->items.size(); ++i) {
-        const Node& each = item(**found, i);
-        out.push_back(each.kind == Kind::kInt ? fmt::format("{}", each.whole) : each.text);
-      }
+    for (const Item part : found == nullptr ? std::span<const Item>() : pickle_.items(*found)) {
+      out.push_back(part.kind() == ItemKind::kInt ? fmt::format("{}", part.id())
+                                                  : std::string(pickle_.text(part)));
     }
     // Both spell one key, which the parts only divide.
-    if (fmt::format("{}", fmt::join(out, ".")) == key) return out;
-    return {key};
+    if (fmt::format("{}", fmt::join(out, ".")) == text) return out;
+    return {text};
   }
 
-  // Megatron writes none.
-  Status read_planner(const Node* planner) {
-    if (planner == nullptr || planner->kind == Kind::kNone) return {};
-    if (planner->kind != Kind::kDict) {
-      return unsupported("'planner_data' is made by '{}'; expected a dict",
-                         pickle_.made_by(*planner));
+  // Only items of tensors have an offset in one.
+  Status read_storage(std::span<const Item> storage) {
+    for (size_t i = 0; i + 1 < storage.size(); i += 2) {
+      if (!pickle_.is_object(storage[i], kIndex)) return corrupt("an index of another class");
+      const Item key = pickle_.field(storage[i], kKey), at = pickle_.field(storage[i], kOffset);
+      if (key.kind() != ItemKind::kText) return corrupt("an index without a key");
+      if (at.kind() == ItemKind::kNumbers) stored_.push_back({key.id(), at.id(), storage[i + 1]});
     }
-    for (size_t i = 0; i + 1 < planner->items.size(); i += 2) {
-      planned_.emplace(item(*planner, i).text, &item(*planner, i + 1));
-    }
+    std::ranges::stable_sort(stored_, {}, &Stored::index);
     return {};
   }
 
-  Status read_storage(const Node& storage) {
-    for (size_t i = 0; i + 1 < storage.items.size(); i += 2) {
-      CKPT_ASSIGN(const Node* index, object(item(storage, i), kMetadata, "MetadataIndex"));
-      const Node *key = pickle_.find(*index, "fqn"), *offset = pickle_.find(*index, "offset");
-      if (key == nullptr || key->kind != Kind::kText) return corrupt("an index without a key");
-      if (offset == nullptr || offset->kind == Kind::kNone) continue;  // not a tensor
-      CKPT_ASSIGN(std::vector<uint64_t> offsets, sizes(*index, "offset"));
-      storage_.emplace(Place{key->text, std::move(offsets)}, &item(storage, i + 1));
-    }
-    return {};
+  Result<std::vector<uint64_t>> sizes(Item object, size_t number, std::string_view name) const {
+    const auto* found = pickle_.numbers(pickle_.field(object, number));
+    if (found != nullptr && found->size() <= kMaxDimensions) return *found;
+    return corrupt("'{}' is not a list of up to {} whole numbers of 60 bits", name, kMaxDimensions);
   }
 
-  Result<DcpTensor> tensor(const std::string& key, const Node& node) const {
-    CKPT_ASSIGN(const Node* state, object(node, kMetadata, kTensor));
+  Result<DcpTensor> tensor(Item key, Item object) const {
     DcpTensor out;
-    out.key = key;
-    CKPT_ASSIGN(out.shape, sizes(*state, "size"));
-    CKPT_ASSIGN(out.dtype, dtype(*state));
-    const Node* chunks = pickle_.find(*state, "chunks");
-    if (chunks == nullptr || chunks->kind != Kind::kList) return corrupt("no list 'chunks'");
-    for (size_t i = 0; i < chunks->items.size(); ++i) {
-      CKPT_ASSIGN(const Node* each, object(item(*chunks, i), kMetadata, "ChunkStorageMetadata"));
-      CKPT_ASSIGN(out.chunks.emplace_back(), chunk(key, *each));
+    CKPT_ASSIGN(out.shape, sizes(object, kSize, "size"));
+    CKPT_ASSIGN(out.dtype, dtype(pickle_.field(object, kTensorProperties)));
+    const Item chunks = pickle_.field(object, kChunks);
+    if (chunks.kind() != ItemKind::kList) return corrupt("no list 'chunks'");
+    for (const Item each : pickle_.items(chunks)) {
+      if (!pickle_.is_object(each, kChunkStorage)) return corrupt("a chunk of another class");
+      CKPT_ASSIGN(out.chunks.emplace_back(), chunk(key, each));
     }
     return out;
   }
 
-  // TensorProperties: its state is a tuple that begins with the type.
-  Result<Dtype> dtype(const Node& state) const {
-    const Node* properties = pickle_.find(state, "properties");
-    if (properties == nullptr) return corrupt("no 'properties'");
-    CKPT_ASSIGN(const Node* values, object(*properties, kMetadata, "TensorProperties"));
-    const Node* named = values->kind == Kind::kDict ? pickle_.find(*values, "dtype")
-                        : values->kind == Kind::kList && !values->items.empty()
-                            ? &item(*values, 0)
-                            : nullptr;
-    const auto found = named == nullptr ? std::nullopt : torch_dtype(named->text);
-    if (found) return *found;
-    return unsupported("values of type '{}', which is not read",
-                       named == nullptr ? "" : named->text);
+  Result<Dtype> dtype(Item properties) const {
+    if (!pickle_.is_object(properties, kProperties)) return corrupt("no 'properties'");
+    const std::string_view name = pickle_.text(pickle_.field(properties, 0));
+    if (const auto found = torch_dtype(name)) return *found;
+    return unsupported("values of type '{}', which is not read", name);
   }
 
-  Result<DcpChunk> chunk(const std::string& key, const Node& state) const {
+  Result<DcpChunk> chunk(Item key, Item object) const {
     DcpChunk out;
-    CKPT_ASSIGN(out.offsets, sizes(state, "offsets"));
-    CKPT_ASSIGN(out.sizes, sizes(state, "sizes"));
-    const std::string place = fmt::format("the chunk at [{}]", fmt::join(out.offsets, ", "));
-    const auto* found = find_mapped(storage_, Place{key, out.offsets});
-    if (found == nullptr) return corrupt("no file is named for {}", place);
-    CKPT_ASSIGN(const Node* info, in(place, object(**found,
-                                                   "torch.distributed.checkpoint.filesystem",
-                                                   "_StorageInfo")));
-    const Node* file = pickle_.find(*info, "relative_path");
-    if (file == nullptr || file->kind != Kind::kText) return corrupt("no file of {}", place);
-    out.file = file->text;
-    CKPT_ASSIGN(out.offset_bytes, number(*info, "offset"));
-    CKPT_ASSIGN(out.size_bytes, number(*info, "length"));
-    CKPT_ASSIGN(out.is_zstd, in(place, is_zstd(*info)));
+    CKPT_ASSIGN(out.offsets, sizes(object, kOffsets, "offsets"));
+    CKPT_ASSIGN(out.sizes, sizes(object, kSizes, "sizes"));
+    const std::pair index{key.id(), pickle_.field(object, kOffsets).id()};
+    const auto found = std::ranges::lower_bound(stored_, index, {}, &Stored::index);
+    const std::string at = fmt::format("the chunk at [{}]", fmt::join(out.offsets, ", "));
+    if (found == stored_.end() || found->index() != index) {
+      return corrupt("no file is named for {}", at);
+    }
+    const Item place = found->place;
+    if (!pickle_.is_object(place, kPlace)) return corrupt("a place of another class for {}", at);
+    out.file = pickle_.text(pickle_.field(place, kPath));
+    const Item start = pickle_.field(place, kStart), length = pickle_.field(place, kLength);
+    if (out.file.empty() || start.kind() != ItemKind::kInt || length.kind() != ItemKind::kInt) {
+      return corrupt("no file, offset and length of {}", at);
+    }
+    out.offset_bytes = start.id();
+    out.size_bytes = length.id();
+    CKPT_ASSIGN(out.is_zstd, in(at, is_zstd(pickle_.field(place, kTransforms))));
     return out;
   }
 
-  Result<bool> is_zstd(const Node& info) const {
-    const Node* transforms = pickle_.find(info, "transform_descriptors");
-    if (transforms == nullptr || transforms->items.empty()) return false;
-    const std::string& first = item(*transforms, 0).text;
-    if (transforms->items.size() == 1 && first == kZstd) return true;
+  Result<bool> is_zstd(Item transforms) const {
+    const auto items = pickle_.items(transforms);
+    if (items.empty() && transforms.kind() != ItemKind::kOther) return false;
+    const std::string_view first = items.empty() ? "" : pickle_.text(items[0]);
+    if (items.size() == 1 && first == kZstd) return true;
     return unsupported("stored through '{}', which is not read; expected plain or {}", first,
                        kZstd);
   }
 
-  const Pickle& pickle_;
-  std::unordered_map<std::string_view, const Node*> planned_;
-  std::map<Place, const Node*> storage_;
+  const FlatPickle& pickle_;
+  std::unordered_map<uint64_t, Item> planned_;  // by the number of the key
+  std::vector<Stored> stored_;                  // sorted
 };
 
 }  // namespace
 
 Result<DcpMetadata> read_dcp_metadata(const SharedSource& source) {
-  CKPT_ASSIGN(const std::string bytes, read_text(*source, kMaxDcpMetadataBytes));
-  CKPT_ASSIGN(const Pickle pickle, Pickle::parse(bytes));
+  if (source->size_bytes() > kMaxDcpMetadataBytes) {
+    return unsupported("{} bytes; at most {} are read", source->size_bytes(),
+                       kMaxDcpMetadataBytes);
+  }
+  CKPT_ASSIGN(const FlatPickle pickle, FlatPickle::parse(source, kClasses));
   return DcpReader(pickle).run();
 }
 

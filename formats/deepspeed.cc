@@ -107,7 +107,7 @@ class ZeroReader {
     for (const Tensor& tensor : out_.tensors) paths.push_back({tensor.name});
     CKPT_ASSIGN(const std::vector<std::string> names, names_of_weights(paths));
     for (size_t i = 0; i < names.size(); ++i) out_.tensors[i].name = names[i];
-    out_.not_read = {"moments of the optimizer", "the copies of the weights that the model ran with"};
+    out_.not_read = {"moments of the optimizer", "copies of weights that the model ran with"};
     if (stage_ == 3) out_.not_read.pop_back();
     return std::move(out_);
   }

@@ -149,28 +149,43 @@ class RankFile {
   struct MeshAxis {
     uint64_t size, place;
   };
-  Result<std::vector<MeshAxis>> mesh_of(const Node& spec) const {
+  Result<std::vector<MeshAxis>> mesh_of(const Node& spec) {
     const Pickle& pickle = file_.pickle();
     const Node* mesh = pickle.field(spec, "mesh");
-    const Node* layout = mesh == nullptr ? nullptr : pickle.field(*mesh, "_layout");
-    const Node* axes = layout == nullptr ? nullptr : pickle.field(*layout, "axes");
-    const auto places =
-        mesh == nullptr
-            ? std::nullopt
-            : pickle.numbers(pickle.field(*mesh, "_coordinate_on_dim"), kMaxDimensions);
-    if (axes == nullptr || !places || axes->items.size() != places->size()) {
-      return unsupported_hint(kSaveFull, "a mesh of devices that is not described as expected");
-    }
+    CKPT_ASSIGN(const std::vector<uint64_t> sizes, mesh_sizes(mesh));
+    const auto places = pickle.numbers(pickle.field(*mesh, "_coordinate_on_dim"), kMaxDimensions);
+    if (!places || sizes.size() != places->size()) return other_mesh();
     const Node* rank = pickle.field(*mesh, "_rank");
     if (rank != nullptr && rank->kind == Kind::kInt && rank->whole != static_cast<int64_t>(rank_)) {
       return corrupt("written by rank {}; the file is named for rank {}", rank->whole, rank_);
     }
     std::vector<MeshAxis> out;
-    for (size_t i = 0; i < places->size(); ++i) {
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if ((*places)[i] >= sizes[i]) return corrupt("a rank beyond its mesh of devices");
+      out.push_back({sizes[i], (*places)[i]});
+    }
+    return out;
+  }
+  static Failure other_mesh() {
+    return unsupported_hint(kSaveFull, "a mesh of devices that is not described as expected");
+  }
+  // Of each axis: newer PyTorch describes them, and older has a tensor of all ranks.
+  Result<std::vector<uint64_t>> mesh_sizes(const Node* mesh) {
+    if (mesh == nullptr) return other_mesh();
+    const Pickle& pickle = file_.pickle();
+    if (const Node* ranks = pickle.field(*mesh, "mesh")) {
+      CKPT_ASSIGN(const TorchView view, file_.tensor(*ranks));
+      return view.shape;
+    }
+    const Node* layout = pickle.field(*mesh, "_layout");
+    const Node* axes = layout == nullptr ? nullptr : pickle.field(*layout, "axes");
+    if (axes == nullptr) return other_mesh();
+    std::vector<uint64_t> out;
+    for (size_t i = 0; i < axes->items.size(); ++i) {
       const auto sizes = pickle.numbers(pickle.field(item(*axes, i), "shape"), kMaxDimensions);
       const auto size = sizes ? product(*sizes) : std::nullopt;
-      if (!size || (*places)[i] >= *size) return corrupt("a rank beyond its mesh of devices");
-      out.push_back({*size, (*places)[i]});
+      if (!size) return other_mesh();
+      out.push_back(*size);
     }
     return out;
   }
@@ -181,7 +196,7 @@ class RankFile {
     MeshAxis mesh;
     bool is_strided;
   };
-  Result<std::vector<Cut>> cuts_of(const Node& spec, size_t axes) const {
+  Result<std::vector<Cut>> cuts_of(const Node& spec, size_t axes) {
     const Pickle& pickle = file_.pickle();
     CKPT_ASSIGN(const std::vector<MeshAxis> mesh, mesh_of(spec));
     const Node* placements = pickle.field(spec, "placements");

@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/sha256.h"
+#include "core/base/utf8.h"
 #include "core/json/json_read.h"
+#include "formats/dcp.h"
 #include "formats/formats.h"
 #include "formats/safetensors.h"
 #include "quantizers/quantizers.h"
@@ -132,6 +134,31 @@ TEST(Trainer, NothingInAPickleIsRun) {
       refusal_after({"dcp-misc", "__0_0.distcp", "torch._utils\n_rebuild_tensor_v2",
                      "shutil.tools\nremove_the_tree_v2", ""});
   EXPECT_NE(found.find("made by 'shutil.tools remove_the_tree_v2'"), std::string::npos) << found;
+}
+
+// Every text and list of an index is bounded, whatever its bytes are.
+void expect_bounded(const std::string& bytes) {
+  const auto raw = std::as_bytes(std::span(bytes));
+  const auto read = read_dcp_metadata(make_blob("mutated", {raw.begin(), raw.end()}));
+  if (!read) return;
+  for (const DcpTensor& tensor : read->tensors) {
+    ASSERT_TRUE(is_utf8(tensor.key) && tensor.key.size() <= kMaxNameBytes);
+    ASSERT_LE(tensor.shape.size(), kMaxDimensions);
+    for (const DcpChunk& chunk : tensor.chunks) {
+      ASSERT_LE(chunk.offsets.size(), kMaxDimensions);
+      ASSERT_FALSE(chunk.file.empty());
+    }
+  }
+}
+
+TEST(Trainer, AnyChangedByteOfAnIndexIsAnErrorOrAnotherIndex) {
+  const std::string sound = read_file(testdata("trainers/dcp-misc/ckpt/.metadata"));
+  for (size_t at = 0; at < sound.size(); at += 3) {
+    if (at % 16 == 1) expect_bounded(sound.substr(0, at));
+    std::string bytes = sound;
+    bytes[at] = static_cast<char>(bytes[at] ^ (at % 2 == 0 ? 0x01 : 0xFF));
+    expect_bounded(bytes);
+  }
 }
 
 TEST(Trainer, WrappersAreWholeComponents) {

@@ -1,0 +1,324 @@
+#include "core/readers/flat_pickle.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/base/find.h"
+#include "core/io/cursor.h"
+
+namespace ckpt {
+
+class FlatPickleMachine {
+ public:
+  using Item = FlatPickle::Item;
+  using Kind = FlatPickle::Kind;
+
+  FlatPickleMachine(const SharedSource& source, std::span<const FlatPickle::Class> classes)
+      : cursor_(source), classes_(classes) {}
+
+  Result<FlatPickle> run() {
+    while (!is_stopped_) {
+      CKPT_ASSIGN(const uint8_t opcode, cursor_.u8());
+      CKPT_TRY(step(opcode));
+    }
+    CKPT_ASSIGN(out_.root_, pop());
+    return std::move(out_);
+  }
+
+ private:
+  Failure bad(std::string_view what) const {
+    return corrupt("at byte {}: {} in the pickle", cursor_.position_bytes(), what);
+  }
+
+  // ---- values ----------------------------------------------------------------------------------
+  Status push(Item item) {
+    stack_.push_back(item);
+    return {};
+  }
+  Status push(Kind kind, uint64_t id = 0) { return push(Item(kind, id)); }
+  Result<Item> pop() {
+    if (stack_.empty() || (!marks_.empty() && stack_.size() <= marks_.back())) {
+      return bad("nothing to pop");
+    }
+    const Item out = stack_.back();
+    stack_.pop_back();
+    return out;
+  }
+  Result<std::vector<Item>> pop_to_mark() {
+    if (marks_.empty() || marks_.back() > stack_.size()) return bad("no mark");
+    const auto first = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
+    std::vector<Item> out(first, stack_.end());
+    stack_.erase(first, stack_.end());
+    marks_.pop_back();
+    return out;
+  }
+  Result<std::vector<Item>> pop_some(size_t count) {
+    std::vector<Item> out(count);
+    for (size_t i = count; i > 0; --i) CKPT_SET(out[i - 1], pop());
+    return out;
+  }
+
+  Status push_whole(uint64_t raw, bool is_negative = false) {
+    // No number that is used is negative, or of that size.
+    if (is_negative || raw > Item::kMaxId) return push(Kind::kOther);
+    return push(Kind::kInt, raw);
+  }
+  Status push_long() {
+    CKPT_ASSIGN(const uint8_t size, cursor_.u8());
+    if (size > sizeof(uint64_t)) {
+      CKPT_TRY(cursor_.skip(size));
+      return push(Kind::kOther);
+    }
+    uint64_t raw = 0;
+    for (unsigned i = 0; i < size; ++i) {
+      CKPT_ASSIGN(const uint8_t byte, cursor_.u8());
+      raw |= uint64_t{byte} << (8 * i);
+    }
+    return push_whole(raw, size != 0 && (raw >> (8 * size - 1)) != 0);
+  }
+
+  Status push_text(uint64_t size) {
+    CKPT_ASSIGN(std::string text, cursor_.text(size));
+    return push(Kind::kText, text_id(std::move(text)));
+  }
+  uint64_t text_id(std::string text) {
+    if (const uint64_t* known = find_mapped(known_texts_, std::string_view(text))) return *known;
+    out_.texts_.push_back(std::move(text));
+    return known_texts_.emplace(out_.texts_.back(), out_.texts_.size() - 1).first->second;
+  }
+
+  uint64_t numbers_id(std::vector<uint64_t> numbers) {
+    if (const uint64_t* known = find_mapped(known_numbers_, numbers)) return *known;
+    out_.numbers_.push_back(numbers);
+    return known_numbers_.emplace(std::move(numbers), out_.numbers_.size() - 1).first->second;
+  }
+
+  // ---- containers ------------------------------------------------------------------------------
+  Status push_list(Kind kind, std::vector<Item> items) {
+    if (!free_lists_.empty()) {
+      const uint64_t id = free_lists_.back();
+      free_lists_.pop_back();
+      out_.lists_[id] = std::move(items);
+      return push(kind, id);
+    }
+    out_.lists_.push_back(std::move(items));
+    return push(kind, out_.lists_.size() - 1);
+  }
+  Status push_tuple(std::vector<Item> items) {
+    if (items.size() == 1 && items[0].kind() == Kind::kNumbers) {
+      return push(Kind::kSized, items[0].id());
+    }
+    if (!std::ranges::all_of(items, [](Item item) { return item.kind() == Kind::kInt; })) {
+      return push_list(Kind::kList, std::move(items));
+    }
+    std::vector<uint64_t> numbers;
+    for (const Item item : items) numbers.push_back(item.id());
+    return push(Kind::kNumbers, numbers_id(std::move(numbers)));
+  }
+  Status append(std::vector<Item> items, Kind kind) {
+    if (stack_.empty()) return bad("an empty stack");
+    const Item target = stack_.back();
+    if (target.kind() == Kind::kOther || target.kind() == Kind::kObject) return {};
+    if (target.kind() != kind) return bad("items of no container");
+    if (kind == Kind::kDict && items.size() % 2 != 0) return bad("a key without a value");
+    std::vector<Item>& list = out_.lists_[target.id()];
+    list.insert(list.end(), items.begin(), items.end());
+    return {};
+  }
+
+  // ---- objects ---------------------------------------------------------------------------------
+  Status push_name() {
+    CKPT_ASSIGN(const std::vector<Item> parts, pop_some(2));
+    if (parts[0].kind() != Kind::kText || parts[1].kind() != Kind::kText) {
+      return bad("a name that is not a text");
+    }
+    return push(Kind::kName,
+                text_id(fmt::format("{} {}", out_.text(parts[0]), out_.text(parts[1]))));
+  }
+  Status push_object() {
+    CKPT_ASSIGN(const std::vector<Item> parts, pop_some(2));
+    const auto* found = find_by(classes_, &FlatPickle::Class::name, out_.text(parts[0]));
+    if (found == nullptr) return push(Kind::kOther);
+    const auto number = static_cast<uint64_t>(found - classes_.data());
+    const uint64_t place = out_.fields_.size();
+    out_.fields_.resize(place + found->fields.size(), Item(Kind::kNone, 0));
+    return push(Kind::kObject, number << FlatPickle::kPlaceBits | place);
+  }
+  // A call is never made: the numbers of a torch.Size are its arguments.
+  Status push_call() {
+    CKPT_ASSIGN(const std::vector<Item> parts, pop_some(2));
+    const bool is_size = parts[1].kind() == Kind::kSized && out_.text(parts[0]) == "torch Size";
+    return is_size ? push(Kind::kNumbers, parts[1].id()) : push(Kind::kOther);
+  }
+  Status set_state() {
+    CKPT_ASSIGN(const Item state, pop());
+    if (stack_.empty()) return bad("an empty stack");
+    const Item object = stack_.back();
+    const std::span<const Item> items = out_.items(state);
+    if (object.kind() == Kind::kObject) {
+      const auto& names = classes_[object.id() >> FlatPickle::kPlaceBits].fields;
+      const uint64_t place = FlatPickle::place_of(object);
+      for (size_t i = 0; state.kind() == Kind::kList && i < std::min(items.size(), names.size());
+           ++i) {
+        out_.fields_[place + i] = items[i];
+      }
+      for (size_t i = 0; state.kind() == Kind::kDict && i + 1 < items.size(); i += 2) {
+        const auto name = std::ranges::find(names, out_.text(items[i]));
+        if (name == names.end()) continue;
+        out_.fields_[place + static_cast<uint64_t>(name - names.begin())] = items[i + 1];
+      }
+    }
+    if (state.kind() == Kind::kDict) release(state);
+    return {};
+  }
+  // The memo gives no dicts, so that nothing else refers to one that was a state.
+  void release(Item state) {
+    std::vector<Item>().swap(out_.lists_[state.id()]);
+    free_lists_.push_back(state.id());
+  }
+
+  // ---- the memo --------------------------------------------------------------------------------
+  Status memoize() {
+    if (stack_.empty()) return bad("an empty stack");
+    memo_.push_back(stack_.back());
+    return {};
+  }
+  Status push_memo(uint64_t number) {
+    if (number >= memo_.size()) return bad("an unknown memo");
+    const Item item = memo_[number];
+    return push(item.kind() == Kind::kDict ? Item() : item);
+  }
+
+  // ---- opcodes ---------------------------------------------------------------------------------
+  Status step(uint8_t opcode) {
+    switch (opcode) {
+      case 0x80: return cursor_.skip(1);           // PROTO
+      case 0x95: return cursor_.skip(8);           // FRAME
+      case '.': return stop();                     // STOP
+      case 0x94: return memoize();                 // MEMOIZE
+      case '(': return mark();                     // MARK
+      case ')': return push_tuple({});             // EMPTY_TUPLE
+      case ']': return push_list(Kind::kList, {});  // EMPTY_LIST
+      case '}': return push_list(Kind::kDict, {});  // EMPTY_DICT
+      case 'N': return push(Kind::kNone);          // NONE
+      case 0x88:
+      case 0x89: return push(Kind::kOther);        // NEWTRUE, NEWFALSE
+      case 0x93: return push_name();               // STACK_GLOBAL
+      case 0x81: return push_object();             // NEWOBJ
+      case 'R': return push_call();                // REDUCE
+      case 'b': return set_state();                // BUILD
+      default: return step_number(opcode);
+    }
+  }
+  Status step_number(uint8_t opcode) {
+    switch (opcode) {
+      case 'K': return with_number<uint8_t>([&](uint64_t raw) { return push_whole(raw); });
+      case 'M': return with_number<uint16_t>([&](uint64_t raw) { return push_whole(raw); });
+      case 'J':  // BININT
+        return with_number<uint32_t>(
+            [&](uint64_t raw) { return push_whole(raw, raw > INT32_MAX); });
+      case 0x8a: return push_long();  // LONG1
+      case 'G':
+        CKPT_TRY(cursor_.skip(sizeof(double)));
+        return push(Kind::kOther);  // BINFLOAT
+      case 'h': return with_number<uint8_t>([&](uint64_t raw) { return push_memo(raw); });
+      case 'j': return with_number<uint32_t>([&](uint64_t raw) { return push_memo(raw); });
+      case 0x8c: return with_number<uint8_t>([&](uint64_t raw) { return push_text(raw); });
+      case 'X': return with_number<uint32_t>([&](uint64_t raw) { return push_text(raw); });
+      case 'C': return with_number<uint8_t>([&](uint64_t raw) { return push_bytes(raw); });
+      case 'B': return with_number<uint32_t>([&](uint64_t raw) { return push_bytes(raw); });
+      default: return step_container(opcode);
+    }
+  }
+  Status step_container(uint8_t opcode) {
+    switch (opcode) {
+      case 0x85:
+      case 0x86:
+      case 0x87: return with_items(pop_some(opcode - 0x84u), &FlatPickleMachine::push_tuple);
+      case 't': return with_items(pop_to_mark(), &FlatPickleMachine::push_tuple);   // TUPLE
+      case 'a': return with_items(pop_some(1), &FlatPickleMachine::append_items);   // APPEND
+      case 'e': return with_items(pop_to_mark(), &FlatPickleMachine::append_items);  // APPENDS
+      case 's': return with_items(pop_some(2), &FlatPickleMachine::append_pairs);   // SETITEM
+      case 'u': return with_items(pop_to_mark(), &FlatPickleMachine::append_pairs);  // SETITEMS
+      default: break;
+    }
+    return unsupported("at byte {}: opcode 0x{:02x} of the pickle is not read",
+                       cursor_.position_bytes(), opcode);
+  }
+
+  template <class T, class Use>
+  Status with_number(const Use& use) {
+    if constexpr (sizeof(T) == 1) {
+      CKPT_ASSIGN(const uint8_t raw, cursor_.u8());
+      return use(raw);
+    } else if constexpr (sizeof(T) == 2) {
+      CKPT_ASSIGN(const uint16_t raw, cursor_.u16());
+      return use(raw);
+    } else {
+      CKPT_ASSIGN(const uint32_t raw, cursor_.u32());
+      return use(raw);
+    }
+  }
+  Status with_items(Result<std::vector<Item>> items,
+                    Status (FlatPickleMachine::*use)(std::vector<Item>)) {
+    if (!items) return Failure(std::move(items.error()));
+    return (this->*use)(std::move(*items));
+  }
+  Status append_items(std::vector<Item> items) { return append(std::move(items), Kind::kList); }
+  Status append_pairs(std::vector<Item> items) { return append(std::move(items), Kind::kDict); }
+  Status push_bytes(uint64_t size) {
+    CKPT_TRY(cursor_.skip(size));
+    return push(Kind::kOther);
+  }
+  Status stop() {
+    is_stopped_ = true;
+    return {};
+  }
+  Status mark() {
+    marks_.push_back(stack_.size());
+    return {};
+  }
+
+  Cursor cursor_;
+  std::span<const FlatPickle::Class> classes_;
+  FlatPickle out_;
+  bool is_stopped_ = false;
+  std::vector<Item> stack_;
+  std::vector<size_t> marks_;
+  std::deque<Item> memo_;
+  std::vector<uint64_t> free_lists_;
+  std::unordered_map<std::string_view, uint64_t> known_texts_;
+  std::map<std::vector<uint64_t>, uint64_t> known_numbers_;
+};
+
+Result<FlatPickle> FlatPickle::parse(const SharedSource& source, std::span<const Class> classes) {
+  return FlatPickleMachine(source, classes).run();
+}
+
+bool FlatPickle::is_object(Item item, size_t number) const {
+  return item.kind() == Kind::kObject && item.id() >> kPlaceBits == number;
+}
+
+std::span<const FlatPickle::Item> FlatPickle::items(Item item) const {
+  if (item.kind() != Kind::kList && item.kind() != Kind::kDict) return {};
+  return lists_[item.id()];
+}
+
+std::string_view FlatPickle::text(Item item) const {
+  const bool is_text = item.kind() == Kind::kText || item.kind() == Kind::kName;
+  return is_text ? std::string_view(texts_[item.id()]) : std::string_view();
+}
+
+const std::vector<uint64_t>* FlatPickle::numbers(Item item) const {
+  return item.kind() == Kind::kNumbers ? &numbers_[item.id()] : nullptr;
+}
+
+FlatPickle::Item FlatPickle::find(Item dict, std::string_view key) const {
+  const std::span<const Item> pairs = items(dict);
+  for (size_t i = 0; dict.kind() == Kind::kDict && i + 1 < pairs.size(); i += 2) {
+    if (text(pairs[i]) == key) return pairs[i + 1];
+  }
+  return {};
+}
+
+}  // namespace ckpt

@@ -1,0 +1,87 @@
+// Reads a pickle of millions of objects of a few classes in some 250 bytes for each of them, where
+// the nodes of Pickle (pickle.h) take thousands.
+//
+//   NEWOBJ, a dict, BUILD  ──▶  the fields of the class that the caller names, 8 bytes each
+//   (7, 16), torch.Size    ──▶  a number for each list of numbers that differs
+//   texts, names           ──▶  a number for each text that differs
+//
+// As in Pickle, nothing is built or run: objects of other classes, and calls, are kOther. The bytes
+// are read through a window. Dicts that became the state of an object are used again for others.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/io/bytes.h"
+
+namespace ckpt {
+
+class FlatPickle {
+ public:
+  // "torch.distributed.checkpoint.metadata MetadataIndex" and those of its fields that are kept. Of
+  // a state that is a tuple, the items are the fields.
+  struct Class {
+    std::string_view name;
+    std::span<const std::string_view> fields;
+  };
+  enum class Kind : uint8_t {
+    kOther,
+    kNone,
+    kInt,
+    kText,
+    kName,     // of a class or function
+    kNumbers,  // a list or tuple of whole numbers that are not negative
+    kSized,    // a tuple of one such list: the arguments of torch.Size
+    kList,     // tuples too
+    kDict,     // key, value, key, value
+    kObject,
+  };
+  // A value: its kind, and a number that means something to that.
+  class Item {
+   public:
+    Item() = default;
+    Item(Kind kind, uint64_t id) : bits_(static_cast<uint64_t>(kind) << kIdBits | id) {}
+    Kind kind() const { return static_cast<Kind>(bits_ >> kIdBits); }
+    uint64_t id() const { return bits_ & kMaxId; }
+    static constexpr unsigned kIdBits = 60;
+    static constexpr uint64_t kMaxId = (uint64_t{1} << kIdBits) - 1;
+
+   private:
+    uint64_t bits_ = 0;
+  };
+
+  // Fails: kCorrupt: truncated, pops from an empty stack; kUnsupported: an unknown opcode; kIo.
+  static Result<FlatPickle> parse(const SharedSource& source, std::span<const Class> classes);
+
+  Item root() const { return root_; }
+  // Whether it is an object of classes[number], and a field of one, by its place in that.
+  bool is_object(Item item, size_t number) const;
+  Item field(Item object, size_t number) const { return fields_[place_of(object) + number]; }
+  // Of kList and kDict; empty for all others.
+  std::span<const Item> items(Item item) const;
+  std::string_view text(Item item) const;                   // of kText and kName; empty for others
+  const std::vector<uint64_t>* numbers(Item item) const;    // of kNumbers; nullptr for others
+  // The value of a text key of a dict; kOther if it is absent.
+  Item find(Item dict, std::string_view key) const;
+
+ private:
+  friend class FlatPickleMachine;
+  static constexpr unsigned kPlaceBits = 48;  // of an object's id; above it the class
+  static uint64_t place_of(Item object) {
+    return object.id() & ((uint64_t{1} << kPlaceBits) - 1);
+  }
+
+  Item root_;
+  std::deque<Item> fields_;
+  std::deque<std::vector<Item>> lists_;  // of kList and kDict
+  std::deque<std::string> texts_;        // of kText and kName
+  std::deque<std::vector<uint64_t>> numbers_;
+};
+
+}  // namespace ckpt

@@ -464,7 +464,7 @@ Result<uint64_t> number_of_fields(const Family& table, const JsonValue& config,
 Result<std::vector<uint64_t>> numbers_of_fields(const Family& table, const JsonValue& config,
                                                 std::string_view text);
 
-// Fields that count layers for multi-token prediction: behind the last layer, or beside the model.
+// Fields that count layers for multi-token prediction, behind the last layer or outside the model.
 inline constexpr const char* kNextnCountField = "num_nextn_predict_layers";
 inline constexpr const char* kMtpCountField = "mtp_num_hidden_layers";
 

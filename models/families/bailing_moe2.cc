@@ -47,11 +47,13 @@ constexpr KeyRule kBailingKeys[] = {
     {"expert_weights_norm",               kBool, "norm_topk_prob"},
     {"nextn_predict_layers",              kU32, "num_nextn_predict_layers", kNextnSaid},
 };
-// The class is not part of transformers, so only what follows from other fields is filled in.
 constexpr auto kBailingDefaults = rows::in_shapes({
-    rows::kHeadOfWidth, {"moe_shared_expert_intermediate_size",
+    {"vocab_size", "157184"}, {"hidden_size", "2048"}, {"intermediate_size", "5120"},
+    {"num_hidden_layers", "20"}, {"num_attention_heads", "16"}, {"num_key_value_heads", "4"},
+    {"moe_intermediate_size", "512"}, {"num_shared_experts", "1"}, {"num_experts", "256"},
+    {"first_k_dense_replace", "1"}, rows::kHeadOfWidth, {"moe_shared_expert_intermediate_size",
     "moe_intermediate_size*num_shared_experts"}, {"n_shared_experts", "num_shared_experts"},
-    rows::kAllSparse,
+    {"use_qk_norm", "1"}, {"moe_router_enable_expert_bias", "1"}, rows::kAllSparse,
 });
 // clang-format on
 

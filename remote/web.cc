@@ -88,11 +88,6 @@ class WebRoot final : public RemoteRoot {
       if (i == 1) index = text_of_file(kWebIndex, kMaxWebIndexBytes);
     });
     if (!sums) return Failure(std::move(sums.error()));
-    if (*sums && (*sums)->body.starts_with('<')) {
-      return unsupported_hint("the same URL without the last /",
-                              "{}: the server answers with a page in the place of {}",
-                              base_.shown(), kSums);
-    }
     if (*sums) {
       files_[std::string(kSums)] = {};
       CKPT_TRY(in(base_.shown(), add_sums((*sums)->body, files_)));

@@ -29,7 +29,8 @@ const Family kEuroBert = {
     .names = {std::span(rows::kCommonNames).subspan(1)},  // no head
     .keys = kEuroBertKeys,
     .defaults = kEuroBertDefaults,
-    .parameters = rows::kLlamaRules,
+    .parameters = {std::span(rows::kFrame).first(2), std::span(rows::kFrame).subspan(3),  // no head
+                   rows::kAttention, rows::kAttentionBias, rows::kMlp, rows::kMlpBias},
     .has_bare_names = true,
     .tokenizer = {.first_flags = "bos=false"},
 };

@@ -1,8 +1,8 @@
 // Mamba 2: every layer is a Mamba mixer behind a norm. There is no attention and no MLP.
 //
 // Sources: llama.cpp conversion/mamba.py (Mamba2Model), which reads config.json as it stands and
-// has defaults of its own; transformers models/mamba2. The declared context is 2^20, and tokens are
-// filled up to a multiple of 16, though the embedding is not.
+// has the class's defaults, but takes 1 for n_groups; transformers models/mamba2. The declared
+// context is 2^20, and tokens are filled up to a multiple of 16, though the embedding is not.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -43,8 +43,8 @@ constexpr KeyRule kMamba2Keys[] = {
 };
 constexpr ClassDefault kMamba2Defaults[] = {
     {"conv_kernel", "4"}, {"state_size", "128"}, {"head_dim", "64"}, {"expand", "2"},
-    {"layer_norm_epsilon", "1e-5", kInKeys}, {"n_groups", "1", kInKeys},
-    {"n_groups", "8", kInShapes}, {"vocab_size", "32768", kInShapes},
+    {"layer_norm_epsilon", "1e-5", kInKeys}, {"n_groups", "8"},
+    {"vocab_size", "32768", kInShapes},
     {"hidden_size", "4096", kInShapes}, {"num_hidden_layers", "64", kInShapes},
     {"num_heads", "128", kInShapes}, {"use_conv_bias", "1", kInShapes},
     // No layer is the last of such an interval, so all of them are recurrent.

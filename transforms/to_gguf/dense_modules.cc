@@ -15,7 +15,7 @@
 namespace ckpt {
 namespace {
 
-constexpr std::string_view kWeight = "linear.weight";
+constexpr std::string_view kDenseWeight = "linear.weight";
 constexpr uint64_t kHeaderStart = 8;
 
 std::string file_of_module(std::string_view path, std::string_view file) {
@@ -35,10 +35,10 @@ Result<Tensor> read_weight(const Document& file, Codecs codecs) {
   CKPT_ASSIGN(const JsonValue header,
               parse_json(file.path, std::string_view(text).substr(kHeaderStart, size)));
   for (const auto& [name, entry] : header.items()) {
-    if (name == kWeight || name == "__metadata__") continue;
+    if (name == kDenseWeight || name == "__metadata__") continue;
     return unsupported("{}: tensor '{}', for which llama.cpp has no place", file.path, name);
   }
-  const JsonValue& entry = object_in(header, kWeight);
+  const JsonValue& entry = object_in(header, kDenseWeight);
   const JsonValue& shape = list_in(entry, "shape");
   const JsonValue& range = list_in(entry, "data_offsets");
   const auto rows = shape.size() == 2 ? whole(shape[0]) : std::nullopt;
@@ -48,17 +48,17 @@ Result<Tensor> read_weight(const Document& file, Codecs codecs) {
   const uint64_t held = text.size() - kHeaderStart - size;
   const bool is_matrix = rows && columns && *rows <= UINT32_MAX && *columns <= UINT32_MAX;
   if (!is_matrix || !begin || !end || *begin > *end || *end > held) {
-    return corrupt("{}: no matrix '{}'", file.path, kWeight);
+    return corrupt("{}: no matrix '{}'", file.path, kDenseWeight);
   }
   const std::string_view dtype = text_in(entry, "dtype");
   const Dtype type = dtype == "BF16" ? Dtype::kBF16 : dtype == "F16" ? Dtype::kF16 : Dtype::kF32;
   if (dtype != "F32" && type == Dtype::kF32) {
-    return unsupported("{}: '{}' is stored as {}; known are F32, F16 and BF16", file.path, kWeight,
-                       dtype);
+    return unsupported("{}: '{}' is stored as {}; known are F32, F16 and BF16", file.path,
+                       kDenseWeight, dtype);
   }
   const uint64_t width = type == Dtype::kF32 ? 4 : 2;
   if (*end - *begin != *rows * *columns * width) {
-    return corrupt("{}: '{}' has {} bytes; its shape is [{}, {}]", file.path, kWeight,
+    return corrupt("{}: '{}' has {} bytes; its shape is [{}, {}]", file.path, kDenseWeight,
                    *end - *begin, *rows, *columns);
   }
   const auto bytes = std::as_bytes(std::span(text)).subspan(kHeaderStart + size + *begin);

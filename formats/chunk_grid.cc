@@ -10,7 +10,6 @@
 namespace ckpt {
 namespace {
 
-constexpr const char* kCopyAll = "copying the checkpoint again, or saving it again";
 
 using Sizes = std::vector<uint64_t>;
 using Chunks = std::vector<TensorChunk>;
@@ -119,9 +118,9 @@ class ChunkJoiner {
   }
 
   Failure hole(size_t axis, uint64_t first, uint64_t end) const {
-    return corrupt_hint(kCopyAll, "no chunk has {} {} to {}; expected chunks that cover [{}]",
-                        axis == 0 ? std::string("rows") : fmt::format("places of axis {}", axis),
-                        first, end - 1, fmt::join(like_.shape, ", "));
+    return corrupt("no chunk has {} {} to {}; expected chunks that cover [{}]",
+                   axis == 0 ? std::string("rows") : fmt::format("places of axis {}", axis), first,
+                   end - 1, fmt::join(like_.shape, ", "));
   }
 
   static Failure overlap(const Chunks& chunks) {
@@ -160,7 +159,7 @@ Result<Tensor> from_chunks(Tensor like, std::vector<TensorChunk> chunks) {
     like.origin = Stored{{{entire(make_blob(like.name, {}))}}};
     return like;
   }
-  if (chunks.empty()) return corrupt_hint(kCopyAll, "no chunk has its values");
+  if (chunks.empty()) return corrupt("no chunk has its values");
   leave_one_of_each(chunks);
   const Box box{Sizes(like.shape.size(), 0), like.shape};
   return ChunkJoiner(like).join(box, std::move(chunks));

@@ -1,9 +1,9 @@
 // A tensor that several files hold in chunks; private to formats/.
 //
-//   ┌───┬────┐  chunks of any sizes that cover a box and do not overlap: rows of each rank,
-//   │ a │ b  │  columns of tensor parallelism, both. A box that one cut divides is joined of the
-//   ├───┴────┤  two sides: bytes that follow each other, or runs of both in turn.
-//   │ c      │
+//   ┌───┬────┐  The chunks cover the tensor and do not overlap. Each rank may have rows (FSDP),
+//   │ a │ b  │  columns (tensor parallelism) or both. from_chunks() looks for a line that cuts no
+//   ├───┴────┤  chunk, builds both sides, and joins them: the bytes of one side follow those of the
+//   │ c      │  other, or rows of both alternate.
 //   └────────┘
 #pragma once
 
@@ -20,13 +20,14 @@ struct TensorChunk {
   Slice bytes;                           // its values, row after row
 };
 
-// The tensor `like`, which has a name, a shape and a codec of plain numbers. Chunks without values
-// are left out, and of several at one place the first counts. Fails: kCorrupt: a chunk leaves the
-// tensor, two overlap, values that no chunk has.
+// Makes the tensor whose name, shape and codec `like` has; the codec is one of plain numbers.
+// Chunks without values are ignored. If several chunks start at the same place, the first is used.
+// Fails: kCorrupt: a chunk is partly outside the tensor, two chunks overlap, or no chunk has some
+// values.
 Result<Tensor> from_chunks(Tensor like, std::vector<TensorChunk> chunks);
 
-// The values of `view`, whatever its strides, as rows that follow each other. Fails: kUnsupported:
-// more than three axes in another order than that of rows.
+// Returns the values of `view` in row order, whatever its strides are. Fails: kUnsupported: more
+// than three axes are out of row order.
 Result<Slice> in_row_order(const TorchView& view);
 
 }  // namespace ckpt

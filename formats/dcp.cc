@@ -1,12 +1,13 @@
 // PyTorch's distributed checkpoint (DCP): an index, and files of items that torch.save wrote.
 //
-//   .metadata      which item of which file is which chunk of which tensor (dcp.h); of a
-//                  save without collectives __0.metadata, __1.metadata, ... of the ranks
-//   __0_0.distcp   item | item | ... nothing between them; each a zip (torch.h) or a zstd stream of
-//                  one; bytes of objects first, which are not read
+//   .metadata      the index: the file and the place of each chunk of each tensor (dcp.h). A save
+//                  without collectives has __0.metadata, __1.metadata, ..., one for each rank.
+//   __0_0.distcp   the items of a rank, without gaps. Each is a zip (torch.h), or one that zstd
+//                  compressed. Items of other objects come first and are not read.
 //
-// A reader gets wrong: the metadata is written last, so without it the save did not end; a rank
-// without rows of a tensor has an empty chunk; chunks of a transposed tensor keep its strides.
+// Mistakes to avoid: the index is written last, so a folder without it is a save that did not end.
+// A rank that has no rows of a tensor has an empty chunk. Chunks of a transposed tensor keep its
+// strides.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -27,9 +28,8 @@ namespace fs = std::filesystem;
 using DcpNames = std::vector<std::string>;
 
 constexpr std::string_view kDcpIndex = ".metadata";
-constexpr const char* kCopyDcp = "copying the checkpoint again, or saving it again";
 
-// The index, or that of each rank.
+// Reads the index, or those of all ranks.
 DcpNames dcp_indexes(const DcpNames& names) {
   if (std::ranges::count(names, kDcpIndex) != 0) return {std::string(kDcpIndex)};
   return names_like(names, "__[0-9]*.metadata");
@@ -107,7 +107,7 @@ class DcpFiles {
       return corrupt("'{}' names '{}'; expected a file of this folder", kDcpIndex, name);
     }
     if (!names_.contains(name)) {
-      return corrupt_hint(kCopyDcp, "'{}' names the file '{}', which is missing", kDcpIndex, name);
+      return corrupt("'{}' names the file '{}', which is missing", kDcpIndex, name);
     }
     CKPT_ASSIGN(SharedSource source, open_file(folder_ / name));
     return open_.emplace(name, std::move(source)).first->second;
@@ -116,9 +116,8 @@ class DcpFiles {
   static Result<Slice> item_bytes(const SharedSource& source, const DcpChunk& chunk, Dtype dtype) {
     const uint64_t size = source->size_bytes();
     if (chunk.offset_bytes > size || chunk.size_bytes > size - chunk.offset_bytes) {
-      return corrupt_hint(kCopyDcp,
-                          "{} bytes; '{}' puts {} bytes at {}: the file is truncated or another",
-                          size, kDcpIndex, chunk.size_bytes, chunk.offset_bytes);
+      return corrupt("{} bytes; '{}' puts {} bytes at {}: the file is truncated or another", size,
+                     kDcpIndex, chunk.size_bytes, chunk.offset_bytes);
     }
     if (chunk.is_zstd) {
       return unsupported_hint("dcp_to_torch_save of PyTorch, and then the file that it writes",
@@ -141,7 +140,7 @@ class DcpFiles {
   std::map<std::string, SharedSource> open_;
 };
 
-// "optimizer: 75 entries" of each first part of the keys.
+// Counts what is not read, by the first part of the keys: "optimizer: 75 entries".
 std::vector<std::string> counted_by_start(const std::vector<std::string>& keys) {
   std::map<std::string, std::set<std::string_view>> counts;
   for (const std::string& key : keys) counts[key.substr(0, key.find('.'))].insert(key);

@@ -19,7 +19,7 @@ namespace ckpt {
 
 inline constexpr uint64_t kMaxDcpMetadataBytes = uint64_t{512} << 20;
 
-// One item of a file: a chunk, as torch.save writes it.
+// The place of a chunk in a file, where it is stored as torch.save writes it.
 struct DcpChunk {
   std::vector<uint64_t> offsets, sizes;
   std::string file;
@@ -40,18 +40,19 @@ struct DcpMetadata {
   std::vector<std::string> others;  // keys of everything else
 };
 
-// Nothing in the pickle is executed. Fails: kCorrupt: not such a pickle; kUnsupported: above
-// kMaxDcpMetadataBytes, a type or a way of storing that is not read; kIo.
+// Reads the index and executes nothing in it. Fails: kCorrupt: the pickle is not such an index;
+// kUnsupported: it has more than kMaxDcpMetadataBytes, or a type or storage that ckpt does not
+// read; kIo.
 Result<DcpMetadata> read_dcp_metadata(const SharedSource& source);
 
-// Tensors that a folder holds in this way, with their keys as names.
+// Reads the tensors of a folder in this layout. Their names are the keys of the index.
 struct DcpTensors {
   std::vector<Tensor> tensors;
   std::vector<TrainerPath> paths;     // of each
   std::vector<std::string> not_read;  // as TrainerWeights
 };
 Result<DcpTensors> read_dcp_tensors(const TrainerFolder& from);
-// Whether it has an index, or files of one.
+// Whether the folder has an index, or files that belong to one.
 bool has_dcp_files(const std::vector<std::string>& names);
 
 }  // namespace ckpt

@@ -1,6 +1,6 @@
-// An index has an entry for each chunk, of weights and of the optimizer: 1.5 million of a large
-// run, in 200 MB. They are read as fields of a few classes (core/readers/flat_pickle.h), and only
-// those of weights become chunks.
+// Reads the index of a DCP checkpoint. It has an entry for each chunk of the weights and of the
+// optimizer, for large runs 1.5 million in 200 MB. Therefore its objects are read as fields of a
+// few classes (core/readers/flat_pickle.h), and only entries of weights become chunks.
 #include <algorithm>
 #include <unordered_map>
 
@@ -18,7 +18,7 @@ using ItemKind = FlatPickle::Kind;
 
 constexpr std::string_view kZstd = "stream.zstd/1";
 
-// The classes, and in each the fields by their places.
+// The classes of the index, with the positions of their fields.
 enum : size_t { kMetadata, kTensorStorage, kProperties, kChunkStorage, kIndex, kPlace };
 enum : size_t { kTensors, kStorage, kPlanner };
 constexpr std::string_view kMetadataFields[] = {"state_dict_metadata", "storage_data",
@@ -74,7 +74,7 @@ class DcpReader {
   }
 
  private:
-  // Of a chunk: the number of its key and that of its offsets, and where it is stored.
+  // An entry of storage_data: the numbers of the key and of the offsets, and the place in a file.
   struct Stored {
     uint64_t key, offsets;
     Item place;
@@ -87,7 +87,7 @@ class DcpReader {
     return corrupt("no dict '{}'", kMetadataFields[number]);
   }
 
-  // Where entries are in the nested dicts; Megatron writes none.
+  // Maps keys to their paths in the nested dicts. Megatron does not write this.
   Status read_planner(Item planner) {
     if (planner.kind() == ItemKind::kNone) return {};
     if (planner.kind() != ItemKind::kDict) {
@@ -112,12 +112,12 @@ class DcpReader {
       out.push_back(part.kind() == ItemKind::kInt ? fmt::format("{}", part.id())
                                                   : std::string(pickle_.text(part)));
     }
-    // Both spell one key, which the parts only divide.
+    // The path is the same text as the key, cut at its dots.
     if (fmt::format("{}", fmt::join(out, ".")) == text) return out;
     return {text};
   }
 
-  // Only items of tensors have an offset in one.
+  // Only entries of tensors have offsets.
   Status read_storage(std::span<const Item> storage) {
     for (size_t i = 0; i + 1 < storage.size(); i += 2) {
       if (!pickle_.is_object(storage[i], kIndex)) return corrupt("an index of another class");

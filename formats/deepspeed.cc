@@ -1,17 +1,18 @@
-// DeepSpeed's ZeRO: 32-bit masters of the weights, cut among ranks whatever the tensors are.
+// DeepSpeed's ZeRO: 32-bit master weights in flat vectors, which are cut into equal parts for the
+// ranks without regard to the borders of tensors.
 //
-//   latest                                             "global_step100", the folder of the newest
-//   global_step100/mp_rank_00_model_states.pt          names and shapes; of stage 3 for each rank
-//     [bf16_]zero_pp_rank_3_mp_rank_00_optim_states.pt flat vectors of rank 3, and moments
+//   latest                                             "global_step100", the newest folder
+//   global_step100/mp_rank_00_model_states.pt          names and shapes; stage 3: one for each rank
+//     [bf16_]zero_pp_rank_3_mp_rank_00_optim_states.pt the vectors of rank 3, and its moments
 //
-//   stages 1, 2   the ranks' vectors follow each other; in them tensors follow each other
+//   stages 1, 2   tensors follow each other in one vector, which the ranks divide
 //                 rank 0 ├ a ┼ b...┤ rank 1 ├ ...b ┼ c ┼ padding ┤
 //   stage 3       each tensor is cut into one piece for each rank, the last one padded
 //                 rank 0 ├ a ┼ b ┼ c ┤ rank 1 ├ a ┼ b ┼ c ┤
 //   universal     zero/NAME/fp32.pt has the entire tensor
 //
-// A reader gets wrong: ranks sort as numbers; frozen parameters are in no vector; the 16-bit
-// tensors next to the vectors are the masters rounded, and in stage 3 they are empty.
+// Mistakes to avoid: file names do not sort as their ranks do. Frozen parameters are in no vector.
+// The 16-bit tensors in the files of names are rounded masters, and empty in stage 3.
 // Source: deepspeed/utils/zero_to_fp32.py.
 #include <algorithm>
 #include <charconv>
@@ -32,11 +33,11 @@ using Kind = Pickle::Kind;
 constexpr std::string_view kOptimFiles = "*zero_pp_rank_[0-9]*_mp_rank_[0-9]*_optim_states.pt";
 constexpr std::string_view kModelFiles = "*mp_rank_[0-9]*_model_states.pt";
 constexpr const char* kConvertZero = "python zero_to_fp32.py . OUT in the folder with global_step*";
-// Of experts and of pipeline stages.
+// Files of experts and of pipeline stages, which are not read.
 constexpr std::string_view kOtherZeroFiles[] = {"layer_*_expert_*", "expp_rank_*",
                                                 "layer_[0-9]*-model_*states.pt"};
 
-// Made by ds_to_universal.
+// The folder that ds_to_universal writes.
 bool is_universal(const std::vector<std::string>& names) {
   return std::ranges::count(names, "zero") != 0 && !names_like(names, kModelFiles).empty();
 }
@@ -54,14 +55,14 @@ std::optional<uint64_t> number_of(std::string_view name, std::string_view mark) 
   return error == std::errc() ? std::optional(out) : std::nullopt;
 }
 
-// A parameter: its name, its shape, and how many values of padding are behind it.
+// A parameter. `padding` values follow it in the vector.
 struct ZeroParameter {
   std::string name;
   std::vector<uint64_t> shape;
   uint64_t values = 0, padding = 0;
 };
 
-// One torch.save of the checkpoint: a dict.
+// The dict in one file that torch.save wrote.
 struct ZeroFile {
   std::string path;
   TorchFile file;
@@ -201,7 +202,7 @@ class ZeroReader {
     }
   }
 
-  // Of stages 1 and 2 one file has it all.
+  // In stages 1 and 2 one file has the names and shapes of all parameters.
   Status read_models() {
     std::map<uint64_t, std::string> files;
     for (const std::string& name : names_like(from_.names, kModelFiles)) {
@@ -268,7 +269,7 @@ class ZeroReader {
     return {};
   }
 
-  // Values [first, first + count) of slices of F32 that follow each other; fewer where they end.
+  // Cuts values [first, first + count) out of consecutive slices of F32; fewer if the slices end.
   static std::vector<Slice> values_of(const std::vector<Slice>& slices, uint64_t first,
                                       uint64_t count) {
     std::vector<Slice> out;
@@ -287,7 +288,7 @@ class ZeroReader {
     return corrupt("{}: found {}, expected {}", what, found, expected);
   }
 
-  // Stages 1 and 2: of each group the ranks' vectors, one after the other.
+  // Stages 1 and 2: joins the ranks' vectors of each parameter group and cuts out its tensors.
   Status take_runs() {
     for (size_t g = 0; g < groups_.size(); ++g) {
       std::vector<Slice> slices;
@@ -298,7 +299,7 @@ class ZeroReader {
         found += rank.sizes[g];
       }
       for (const ZeroParameter& each : groups_[g]) first += each.values + each.padding;
-      // Older ones keep the padding that makes all vectors equal, to a multiple of twice the ranks.
+      // Older versions also store the padding, up to a multiple of twice the number of ranks.
       if (found < first || found - first > 2 * ranks_.size()) {
         return other_size(fmt::format("values in the vectors of group {}", g), found, first);
       }
@@ -311,7 +312,7 @@ class ZeroReader {
     return {};
   }
 
-  // Stage 3: of each parameter a piece of every rank's vectors.
+  // Stage 3: joins the pieces that all ranks have of each parameter.
   Status take_pieces() {
     const uint64_t count = ranks_.size();
     uint64_t needed = 0, first = 0;
@@ -342,7 +343,7 @@ class ZeroReader {
     return {};
   }
 
-  // Of a universal checkpoint a file of each parameter.
+  // A universal checkpoint has one file for each parameter.
   Status take_files() {
     for (const auto& group : groups_) {
       for (const ZeroParameter& each : group) {
@@ -360,7 +361,7 @@ class ZeroReader {
     return {};
   }
 
-  // As F32, like all others.
+  // Buffers become F32, like the parameters.
   Result<std::vector<Slice>> f32_values(const TorchView& view) const {
     if (view.dtype == Dtype::kF32) return std::vector<Slice>{view.bytes};
     const Codec& codec = plain_codec(from_.codecs, view.dtype);
@@ -370,7 +371,7 @@ class ZeroReader {
     return std::vector<Slice>{entire(std::make_shared<const DecodedSource>(view.bytes, codec))};
   }
 
-  // Parameters that are not trained: entire in the first file, of stage 3 in pieces in all.
+  // Frozen parameters: the first file has them entirely. In stage 3 each rank has a piece.
   Status take_frozen() {
     const Node* shapes = models_[0].find("frozen_param_shapes");
     if (shapes == nullptr || shapes->kind != Kind::kDict) return {};

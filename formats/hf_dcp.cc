@@ -1,13 +1,13 @@
 // Distributed checkpoints in safetensors: torch's HuggingFaceStorageWriter, and transformers'
 // save_pretrained(distributed_checkpoint=True).
 //
-//   shard-00002-model-00001-of-00003.safetensors   of rank 2, counted from 1, the chunks of those
-//                                                  tensors that belong into file 1 of 3
+//   shard-00002-model-00001-of-00003.safetensors   the chunks that rank 2 (counted from 1) has of
+//                                                  the tensors of file 1 of 3
 //   __metadata__  DCP_SHARDING_INFO  {"model.norm.weight": {"saved_offsets": [16]}}
 //
-// A reader gets wrong: the size of a tensor is stored nowhere, so without the file of the last rank
-// all tensors are complete but smaller. Sizes count as known if config.json has one of them, or a
-// last chunk is smaller than the others, and no number of ranks beyond these cuts so.
+// Mistake to avoid: no file stores the shapes of tensors. If the file of the last rank is missing,
+// all tensors look complete but are smaller. Therefore the shapes must follow from config.json, or
+// a last chunk must be smaller than the others in a way that no larger number of ranks would give.
 // Source: torch/distributed/checkpoint/hf_storage.py, _hf_utils.py.
 #include <algorithm>
 #include <charconv>
@@ -35,7 +35,8 @@ bool is_hf_dcp(const std::vector<std::string>& names) {
   return !names_like(names, kHfDcpFiles).empty();
 }
 
-// The number behind `mark` in "shard-00002-model-00001-of-00003.safetensors"; 0: none that fits.
+// Reads the number after `mark` in "shard-00002-model-00001-of-00003.safetensors"; 0: there is
+// none.
 uint64_t number_after(std::string_view name, std::string_view mark) {
   const size_t at = name.find(mark);
   uint64_t out = 0;
@@ -100,9 +101,8 @@ Status read_rank(const std::filesystem::path& path, Codecs codecs, ChunkedTensor
   return {};
 }
 
-// ---- whether the last rank is there -------------------------------------------------------------
-
-// Shapes of the model's parameters by config.json; none if its class is not known here.
+// Returns the shapes that config.json gives the model's parameters; empty if the class has no
+// table.
 std::map<std::string, std::vector<uint64_t>> shapes_of(const JsonValue& config,
                                                        const std::vector<Tensor>& tensors) {
   std::map<std::string, std::vector<uint64_t>> out;
@@ -122,7 +122,8 @@ bool is_cut(const ChunkedTensor& tensor) {
   });
 }
 
-// Whether the last rows are fewer than those of other ranks, and more ranks would cut otherwise.
+// Whether the last rank has fewer rows than the others, and a larger number of ranks would have cut
+// the tensor differently.
 bool ends_short(const ChunkedTensor& tensor) {
   std::map<uint64_t, uint64_t> rows;  // by their place
   for (const TensorChunk& chunk : tensor.chunks) {
@@ -168,7 +169,7 @@ Status check_last_rank(const TrainerFolder& from, const std::vector<Tensor>& ten
       document == nullptr ? "config.json is missing" : "config.json is of an unknown class");
 }
 
-// Every file of a rank that has one, and ranks from 1 on.
+// Checks that the ranks count from 1 without gaps, and that each has all of its files.
 Status check_files(const std::vector<std::string>& files) {
   std::set<uint64_t> ranks, counts, parts;
   for (const std::string& file : files) {

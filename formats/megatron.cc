@@ -1,5 +1,5 @@
-// Megatron-core's checkpoints, whose weights have other names and are cut otherwise than those of
-// Hugging Face.
+// Reads checkpoints of Megatron-core as Hugging Face models: translates names (data/megatron.txt),
+// splits fused rows, and joins the parts of ranks.
 //
 //   iter_0000100/.metadata, __0_0.distcp, common.pt          a distributed checkpoint (dcp.h); a
 //                                                            tensor of all layers, or one of each
@@ -10,8 +10,9 @@
 //   linear_qkv [groups (q... k v) d, in]    rows of each group: its heads of q, then k, then v
 //   linear_fc1 [gate; up]                   of a rank: [its part of gate; its part of up]
 //
-// A reader gets wrong: ranks' linear_fc1 one after the other is a silent other model; layers are
-// counted from 0 on each stage of a pipeline; embeddings are padded with rows.
+// Mistakes to avoid: joining the ranks' linear_fc1 without taking gate and up apart gives another
+// model without any error. Each pipeline stage counts its layers from 0. Embeddings have rows of
+// padding.
 // Source: megatron/core/models/gpt, megatron/core/transformer, megatron/training/checkpointing.py.
 #include <algorithm>
 #include <map>
@@ -41,8 +42,6 @@ constexpr std::string_view kLayers = "decoder.layers.";
 constexpr const char* kExportMegatron =
     "export_ckpt of Megatron Bridge, and then the folder it writes";
 
-// ---- data/megatron.txt --------------------------------------------------------------------------
-
 enum class MegatronPart : uint8_t { kSame, kVocabulary, kQkv, kGateUp, kField };
 constexpr std::string_view kMegatronParts[] = {"same", "vocabulary", "groups", "gate-up", "field"};
 
@@ -69,14 +68,12 @@ const std::vector<MegatronRow>& megatron_rows() {
   return kRows;
 }
 
-// The name of a field of args that tells how many of these the model has.
+// The field of args that counts this dimension of the model.
 std::string_view field_of(std::string_view counted) {
   const MegatronRow* row = find_by(megatron_rows(), &MegatronRow::hf, counted);
   CKPT_CHECK(row != nullptr);
   return row->name;
 }
-
-// ---- the model's shape --------------------------------------------------------------------------
 
 struct MegatronArgs {
   uint64_t layers = 0, heads = 0, groups = 0, head_size = 0, gate_rows = 0, vocabulary = 0;
@@ -128,7 +125,7 @@ class ArgsReader {
     }
     return unsupported_hint(kExportMegatron, "args without a usable {}", key);
   }
-  // Without the rows that pad it.
+  // Removes the rows of padding.
   Result<uint64_t> vocabulary() const {
     if (const auto* config = find_by(from_.documents, &Document::path, "config.json")) {
       CKPT_ASSIGN(const auto json, config->values());
@@ -142,9 +139,7 @@ class ArgsReader {
   const Node* args_;
 };
 
-// ---- names --------------------------------------------------------------------------------------
-
-// A key in parts: "decoder.layers.3.mlp.linear_fc2.weight".
+// A key in its parts, as in "decoder.layers.3.mlp.linear_fc2.weight".
 struct MegatronKey {
   const MegatronRow* row = nullptr;
   std::optional<uint64_t> layer;  // none: not of a layer, or of all of them
@@ -171,13 +166,11 @@ Result<MegatronKey> parse_key(const std::string& key) {
   return unsupported_hint(kExportMegatron, "'{}', whose place in the model is not known here", key);
 }
 
-// ---- tensors of Hugging Face --------------------------------------------------------------------
-
 class MegatronNaming {
  public:
   explicit MegatronNaming(const MegatronArgs& args) : args_(args) {}
 
-  // Takes a tensor that is whole, and is called by its key.
+  // Adds a complete tensor whose name is a key of Megatron.
   Status take(const Tensor& tensor) {
     CKPT_ASSIGN(const MegatronKey key, parse_key(tensor.name));
     if (!key.is_in_layer) return add(key, 0, tensor);
@@ -230,7 +223,7 @@ class MegatronNaming {
     return {};
   }
 
-  // Parts of the rows: "q" and its runs.
+  // The runs of rows that belong to each part, as in "q".
   struct RowPart {
     std::string_view name;
     std::vector<RowRun> runs;
@@ -250,7 +243,7 @@ class MegatronNaming {
     return {};
   }
 
-  // Of each group its heads of q, then k, then v.
+  // In each group, the heads of q are followed by k and v.
   Status add_qkv(const Tensor& tensor, const std::string& hf) {
     const uint64_t size = args_.head_size, heads = args_.heads / args_.groups;
     const uint64_t group_rows = (heads + 2) * size;
@@ -272,8 +265,6 @@ bool is_extra_state(std::string_view key) {
   return key.find("_extra_state") != key.npos;
 }
 
-// ---- a distributed checkpoint -------------------------------------------------------------------
-
 constexpr std::string_view kCommonFile = "common.pt";
 
 bool is_megatron(const std::vector<std::string>& names) {
@@ -292,8 +283,6 @@ Result<TrainerWeights> read_megatron(const TrainerFolder& from) {
   }
   return TrainerWeights{std::move(naming).tensors(), {"optimizer", "states of random numbers"}};
 }
-
-// ---- a file of each rank ------------------------------------------------------------------------
 
 bool is_megatron_by_ranks(const std::vector<std::string>& names) {
   return std::ranges::any_of(
@@ -333,7 +322,7 @@ class MegatronRanks {
     return {};
   }
 
-  // Joins what all ranks have of each tensor.
+  // Joins the parts of each tensor that the ranks have.
   Status take_stage(uint64_t stage, MegatronNaming& naming) {
     files_.clear();
     for (uint64_t rank = 0; rank < args_.tensor_ranks; ++rank) {
@@ -370,7 +359,7 @@ class MegatronRanks {
     return {};
   }
 
-  // Layers count from 0 on each stage.
+  // Each stage counts its layers from 0.
   std::string in_model(const std::string& key, uint64_t stage) const {
     const auto parsed = parse_key(key);
     if (!parsed || !parsed->layer) return key;
@@ -408,8 +397,8 @@ class MegatronRanks {
     return from_chunks(std::move(like), std::move(chunks));
   }
 
-  // The chunk of `rank`. If it is of two halves, whose first one has `half` rows of all ranks
-  // together, those of both.
+  // Returns the chunk of `rank`; two chunks for linear_fc1, whose gate has `half` rows in all ranks
+  // together.
   static void add_chunks(TensorChunk chunk, size_t axis, uint64_t rank, uint64_t half,
                          std::vector<TensorChunk>& out) {
     const uint64_t parts = half == 0 ? 1 : 2;

@@ -20,11 +20,14 @@ namespace fs = std::filesystem;
 
 using TrainerNames = std::vector<std::string>;
 
-// The first that recognizes a folder counts: Megatron's have an index of DCP.
+// For damaged checkpoints, unless the layout gives better advice.
+constexpr const char* kCopyOrSaveAgain = "copying the checkpoint again, or saving it again";
+
+// Layouts in the order in which they are asked. Megatron comes before DCP, whose index it has.
 constexpr const TrainerLayout* kTrainerLayouts[] = {&kMegatron, &kMegatronRanks, &kDcp,
                                                     &kHfDcp,    &kFsdpRanks,     &kDeepSpeed};
 
-// Files that name the folder of the newest weights next to them.
+// Files that name the newest of the folders next to them.
 struct NewestFolder {
   std::string_view file;
   size_t digits;  // of its number, behind `prefix`; 0: the file has the name itself
@@ -35,7 +38,7 @@ constexpr NewestFolder kNewestFolders[] = {
     {"latest_universal", 0, ""},                        // DeepSpeed's ds_to_universal
     {"latest_checkpointed_iteration.txt", 7, "iter_"},  // Megatron
 };
-// Other folders of weights in that of a checkpoint. Of accelerate's there is one for each model.
+// Folders in a checkpoint that hold the weights. accelerate writes one for each model.
 constexpr std::string_view kWeightFolders[] = {"pytorch_model_fsdp_[0-9]*", "global_step[0-9]*",
                                                "iter_[0-9]*"};
 constexpr uint64_t kMaxTagBytes = 4096;
@@ -48,7 +51,7 @@ const TrainerLayout* layout_of(const TrainerNames& names) {
 
 // The folder whose documents belong to the weights in `folder`.
 fs::path documents_folder(const fs::path& folder) {
-  // "RUN/" and "RUN" are in one folder.
+  // The parent of "RUN/" is that of "RUN".
   const fs::path plain = parent_of(fs::absolute(folder).lexically_normal() / "");
   for (const fs::path& each : {folder, folder / "huggingface", parent_of(plain)}) {
     if (is_there(each / "config.json", Links::kFollow).value_or(false)) return each;
@@ -56,7 +59,7 @@ fs::path documents_folder(const fs::path& folder) {
   return folder;
 }
 
-// The one that a file names; none without such a file.
+// Returns the folder that such a file names; nullopt: there is no such file.
 Result<TrainerNames> newest_folder(const fs::path& folder, const TrainerNames& names) {
   for (const NewestFolder& each : kNewestFolders) {
     if (std::ranges::count(names, each.file) == 0) continue;
@@ -64,7 +67,9 @@ Result<TrainerNames> newest_folder(const fs::path& folder, const TrainerNames& n
     while (!name.empty() && std::isspace(static_cast<unsigned char>(name.back())) != 0) {
       name.pop_back();
     }
-    if (name.empty()) return corrupt("{}: empty", (folder / each.file).string());
+    if (name.empty()) {
+      return corrupt_hint(kCopyOrSaveAgain, "{}: empty", (folder / each.file).string());
+    }
     if (each.digits != 0) name = fmt::format("{}{:0>{}}", each.prefix, name, each.digits);
     if (std::ranges::count(names, name) != 0) return TrainerNames{std::move(name)};
     return corrupt_hint("copying the checkpoint again, or naming one of its folders",
@@ -112,8 +117,13 @@ Result<Checkpoint> read_trainer(const fs::path& folder, const FoundLayout& found
   Checkpoint out;
   CKPT_ASSIGN(out.documents, read_documents(documents_folder(folder), options));
   CKPT_ASSIGN(const TrainerNames names, list_files(found.folder));
-  CKPT_ASSIGN(TrainerWeights weights,
-              found.layout->read({found.folder, names, out.documents, codecs}));
+  auto read = found.layout->read({found.folder, names, out.documents, codecs});
+  if (!read) {
+    const bool is_damaged = read.error().code == ErrorCode::kCorrupt;
+    if (is_damaged && read.error().hint.empty()) read.error().hint = kCopyOrSaveAgain;
+    return Failure(std::move(read.error()));
+  }
+  TrainerWeights& weights = *read;
   if (weights.tensors.empty()) {
     return unsupported("{} without weights; it holds {}", found.layout->name,
                        fmt::join(weights.not_read, ", "));

@@ -19,15 +19,16 @@
 
 namespace ckpt {
 
-// Where an entry is in the nested dicts that a trainer saved: {"model", "lm_head.weight"}. The key
-// alone if that is not known.
+// The path of an entry in the nested dicts that a trainer saved: {"model", "lm_head.weight"}. If
+// the dicts are not known, the path is only the key.
 using TrainerPath = std::vector<std::string>;
 
-// Whether an entry is something else than a weight: {"optimizer", "state.x.exp_avg"}.
+// Whether an entry is not a weight: {"optimizer", "state.x.exp_avg"}.
 bool is_beside_weights(const TrainerPath& path);
 
-// The name of each weight in the model: without levels that hold the model, and without components
-// that wrappers add. Requires: none is_beside_weights. Fails: kCorrupt if two are one.
+// Returns the name of each weight in the model, without the levels that hold the model and without
+// the components that wrappers add. Requires: is_beside_weights() is false for all. Fails:
+// kCorrupt: two weights get the same name.
 Result<std::vector<std::string>> names_of_weights(const std::vector<TrainerPath>& paths);
 
 struct TrainerWeights {
@@ -48,21 +49,21 @@ struct TrainerLayout {
   Result<TrainerWeights> (*read)(const TrainerFolder& from);
 };
 
-// Those that match `glob`.
+// The names that match `glob`.
 std::vector<std::string> names_like(const std::vector<std::string>& names, std::string_view glob);
 
-// Where the weights of a trainer's checkpoint are.
+// The folder of the weights in a trainer's checkpoint, and their layout.
 struct FoundLayout {
   const TrainerLayout* layout;
   std::filesystem::path folder;  // the one that was asked about, or one in it
 };
-// Nothing if the folder, which has these names in it, has no weights in one of these layouts.
-// Fails: kUnsupported: several models; kIo.
+// Looks for weights in one of these layouts in a folder with files of these names; nullopt: there
+// are none. Fails: kUnsupported: there are several models; kIo.
 Result<std::optional<FoundLayout>> find_trainer_layout(const std::filesystem::path& folder,
                                                        const std::vector<std::string>& names);
 
-// The weights and documents of `folder`; documents of huggingface/ in it, or of the folder around
-// it, if they have config.json and it has none. Fails: as the layout and read_documents() do.
+// Reads the weights and documents of `folder`. If it has no config.json, its huggingface/ or its
+// parent folder supplies the documents. Fails: as the layout and read_documents() do.
 Result<Checkpoint> read_trainer(const std::filesystem::path& folder, const FoundLayout& found,
                                 Codecs codecs, const ReadOptions& options);
 

@@ -4,8 +4,8 @@
 //   ─┬──         ────────┬─────────────────────
 //    a level            wrappers                gives  model.layers.0.mlp.up_proj.weight
 //
-// A reader gets wrong: names of Hugging Face begin with "model." themselves; a wrapper's name is a
-// component of its own, and a part of others (peft's original_module).
+// Mistakes to avoid: names in Hugging Face models begin with "model.", too. Only a whole component
+// is the name of a wrapper; peft's original_module contains one as a part.
 #include <algorithm>
 #include <map>
 
@@ -53,13 +53,13 @@ bool is_name_part(std::string_view text, NamePart part) {
   });
 }
 
-// How many dicts of this kind are around what follows `first` of them.
+// Counts the levels from `first` on that are such dicts.
 size_t levels_of(const TrainerPath& path, NamePart part, size_t first = 0) {
   while (first + 1 < path.size() && is_name_part(path[first], part)) ++first;
   return first;
 }
 
-// How many dicts are around the weight's own name.
+// Counts the dicts around the name of the weight.
 size_t levels_of(const TrainerPath& path) {
   return levels_of(path, NamePart::kLevel, levels_of(path, NamePart::kOuter));
 }
@@ -69,7 +69,7 @@ std::string joined_from(const TrainerPath& path, size_t first) {
                                      path.end(), "."));
 }
 
-// Without what the nested dicts tell, a key that begins with "model." may have that level.
+// If the nested dicts are not known, a key that begins with "model." may have that level.
 TrainerPath with_level(const TrainerPath& path) {
   constexpr std::string_view kModel = "model.";
   const std::string key = joined_from(path, 0);
@@ -88,8 +88,8 @@ std::string without_wrappers(std::string_view name) {
   return joined_from(parts, 0);
 }
 
-// Levels are known to be ones if nothing is outside them, or what they hold has Hugging Face's
-// names; those that only keys suggest need both.
+// Levels from nested dicts are removed if they hold everything, or if names of Hugging Face remain.
+// Levels that only keys suggest have to fulfill both conditions.
 bool has_levels(const std::vector<TrainerPath>& paths, bool is_suggested) {
   const auto own_name = [](const TrainerPath& path) {
     return without_wrappers(joined_from(path, levels_of(path)));

@@ -174,6 +174,44 @@ std::optional<uint64_t> recurrent_values(const auto& number) {
   return std::nullopt;
 }
 
+// Whether programs cache the latent vector of MLA. They cache the keys and values made of it if the
+// class keeps kv_b_proj in one piece.
+bool caches_latents(const Family& table) {
+  for (const std::span<const NameRule> list : table.names) {
+    const auto rule = std::ranges::find(list, "model.layers.{}.self_attn.kv_b_proj.weight",
+                                        &NameRule::from);
+    if (rule != list.end()) return rule->change == Change::kKeyValue;
+  }
+  return true;
+}
+
+// The values per token that a layer with full attention and one with a window cache.
+std::pair<uint64_t, uint64_t> attention_values(const auto& number, const Family& table) {
+  const uint64_t heads = number("num_attention_heads", 0);
+  const uint64_t key_heads = number("num_key_value_heads", heads);
+  const uint64_t width = number("head_dim", heads == 0 ? 0 : number("hidden_size", 0) / heads);
+  uint64_t full = 2 * key_heads * width, windowed = full;
+  // One latent vector for all heads, and what an indexer looks through.
+  if (const uint64_t rank = number("kv_lora_rank", 0); rank > 0) {
+    const uint64_t turned = number("qk_rope_head_dim", 0);
+    full = caches_latents(table)
+               ? rank + turned + number("index_head_dim", 0)
+               : heads * (number("qk_nope_head_dim", 0) + turned + number("v_head_dim", 0));
+    windowed = full;
+  }
+  if (const uint64_t global = number("global_head_dim", 0); global > 0) {
+    full = 2 * number("num_global_key_value_heads", key_heads) * global;
+  }
+  return {full, windowed};
+}
+
+// Encoders compute all tokens at once and cache nothing.
+ResolvedModel without_cache(ResolvedModel model) {
+  model.window = 0;
+  for (ResolvedLayer& layer : model.layers) layer = {"full_attention"};
+  return model;
+}
+
 std::optional<ResolvedModel> resolve_config(const JsonValue& root) {
   const JsonValue* inner = find_text_config(root);
   const JsonValue& config = inner != nullptr && inner->is_object() ? *inner : root;
@@ -202,17 +240,7 @@ std::optional<ResolvedModel> resolve_config(const JsonValue& root) {
                         (has_linear && list.empty() && number("full_attention_interval") == 0) ||
                         (letters != nullptr && letters->size() != count);
   if (!fields || is_short) return std::nullopt;
-  const uint64_t heads = number("num_attention_heads");
-  const uint64_t key_heads = number("num_key_value_heads", heads);
-  const uint64_t width = number("head_dim", heads == 0 ? 0 : number("hidden_size") / heads);
-  uint64_t full = 2 * key_heads * width, windowed = full;
-  // One latent vector for all heads, and what an indexer looks through.
-  if (const uint64_t rank = number("kv_lora_rank"); rank > 0) {
-    full = windowed = rank + number("qk_rope_head_dim") + number("index_head_dim");
-  }
-  if (const uint64_t global = number("global_head_dim"); global > 0) {
-    full = 2 * number("num_global_key_value_heads", key_heads) * global;
-  }
+  const auto [full, windowed] = attention_values(number, *table);
   const auto state = recurrent_values(number);
   ResolvedModel out{{}, number("sliding_window", chunk_of(text, *table)),
                     number("max_position_embeddings")};
@@ -229,7 +257,10 @@ std::optional<ResolvedModel> resolve_config(const JsonValue& root) {
         layer.kept_values = *state;
     }
   }
-  return checked(std::move(out));
+  const bool is_encoder = std::ranges::any_of(table->keys, [](const KeyRule& rule) {
+    return rule.key == "attention.causal" && rule.source == KeySource::kConstant;
+  });
+  return is_encoder ? without_cache(std::move(out)) : checked(std::move(out));
 }
 
 std::optional<ResolvedModel> resolve_keys(const Metadata& metadata,
@@ -279,13 +310,15 @@ std::optional<ResolvedModel> resolve_keys(const Metadata& metadata,
     } else if (out.window > 0 && slides) {
       out.layers.push_back({"sliding_attention", false, own_heads * (short_keys + short_values)});
     } else {  // latent attention (MLA) caches one vector, of which the values are a part
-      const bool is_latent = key("attention.kv_lora_rank") > 0;
+      const bool is_latent = key("attention.key_length_mla") > 0;
       out.layers.push_back({"full_attention", false,
                             is_latent ? keys + key("attention.indexer.key_length")
                                       : own_heads * (keys + values)});
     }
   }
-  return checked(std::move(out));
+  const MetaValue* causal = find("attention.causal");
+  const bool is_encoder = causal != nullptr && *causal == MetaValue::boolean(false);
+  return is_encoder ? without_cache(std::move(out)) : checked(std::move(out));
 }
 
 }  // namespace

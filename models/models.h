@@ -24,7 +24,9 @@
 #include "core/json/json_read.h"
 #include "core/model/checkpoint.h"
 #include "core/model/metadata.h"
+#include "models/gguf_tables.h"
 #include "models/resolved.h"
+#include "models/row_lists.h"
 
 namespace ckpt {
 
@@ -223,27 +225,6 @@ struct TokenizerRules {
 };
 
 struct Family;
-
-// A few values, which their family holds itself.
-template <class Value, size_t kMost>
-class Few {
- public:
-  constexpr Few() = default;
-  constexpr Few(std::initializer_list<Value> values) : count_(values.size()) {
-    CKPT_CHECK(count_ <= kMost);
-    std::ranges::copy(values, values_.begin());
-  }
-  constexpr const Value* begin() const { return values_.data(); }
-  constexpr const Value* end() const { return values_.data() + count_; }
-  constexpr bool empty() const { return count_ == 0; }
-
- private:
-  std::array<Value, kMost> values_ = {};
-  size_t count_ = 0;
-};
-// A family's own rows and those that it shares, in the order in which they are asked.
-template <class Row>
-using RowLists = Few<std::span<const Row>, 9>;
 
 // A field of config.json that llama.cpp's graph of a family takes for granted: no key of a GGUF
 // holds it, and a folder made from one gets it. `value` is JSON.

@@ -198,14 +198,4 @@ void look_gguf_keys(const Look& look, const std::string& architecture) {
   }
 }
 
-const GgufArchitecture* find_gguf_architecture(std::string_view name) {
-  for (const auto tables :
-       {gguf_dense_architectures(), gguf_expert_architectures(), gguf_hybrid_architectures()}) {
-    for (const GgufArchitecture& rules : tables) {
-      if (has_word(rules.names, name)) return &rules;
-    }
-  }
-  return nullptr;
-}
-
 }  // namespace ckpt

@@ -208,7 +208,7 @@ class Examined {
   }
   const Tensor* tensor(std::string_view name) const;
   bool has_document(std::string_view path) const;
-  // As sentence-transformers saves it.
+  // Whether sentence-transformers saved the model.
   bool is_embedding_model() const { return has_document("modules.json"); }
   // Looked for once, when first asked: a large vocabulary takes longer than all other checks.
   const std::vector<TokenizerFault>& tokenizer_faults() const;

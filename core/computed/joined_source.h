@@ -1,4 +1,4 @@
-// Slices that follow each other, as one: for sources that put bytes of one run in another order.
+// Joins slices into one, for sources that need their input in one piece.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,8 @@
 
 namespace ckpt {
 
-// The slice itself if there is only one. Nothing is kept in memory; bytes are read on demand.
+// Returns a slice with the bytes of `slices` one after the other. It reads them on demand. A single
+// slice is returned as it is.
 Slice joined(const std::vector<Slice>& slices);
 
 }  // namespace ckpt

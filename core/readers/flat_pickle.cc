@@ -59,7 +59,7 @@ class FlatPickleMachine {
   }
 
   Status push_whole(uint64_t raw, bool is_negative = false) {
-    // No number that is used is negative, or of that size.
+    // Numbers that the index uses are neither negative nor this large.
     if (is_negative || raw > Item::kMaxId) return push(Kind::kOther);
     return push(Kind::kInt, raw);
   }
@@ -144,7 +144,7 @@ class FlatPickleMachine {
     out_.fields_.resize(place + found->fields.size(), Item(Kind::kNone, 0));
     return push(Kind::kObject, number << FlatPickle::kPlaceBits | place);
   }
-  // A call is never made: the numbers of a torch.Size are its arguments.
+  // No call is made. The arguments of torch.Size are its numbers.
   Status push_call() {
     CKPT_ASSIGN(const std::vector<Item> parts, pop_some(2));
     const bool is_size = parts[1].kind() == Kind::kSized && out_.text(parts[0]) == "torch Size";
@@ -171,7 +171,7 @@ class FlatPickleMachine {
     if (state.kind() == Kind::kDict) release(state);
     return {};
   }
-  // The memo gives no dicts, so that nothing else refers to one that was a state.
+  // The memo returns no dicts, so nothing refers to a dict after it became a state.
   void release(Item state) {
     std::vector<Item>().swap(out_.lists_[state.id()]);
     free_lists_.push_back(state.id());

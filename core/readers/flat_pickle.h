@@ -1,12 +1,13 @@
-// Reads a pickle of millions of objects of a few classes in some 250 bytes for each of them, where
-// the nodes of Pickle (pickle.h) take thousands.
+// Reads a pickle with millions of objects of a few classes. An object takes about 250 bytes of
+// memory; as nodes of Pickle (pickle.h) it would take thousands.
 //
-//   NEWOBJ, a dict, BUILD  ──▶  the fields of the class that the caller names, 8 bytes each
-//   (7, 16), torch.Size    ──▶  a number for each list of numbers that differs
-//   texts, names           ──▶  a number for each text that differs
+//   NEWOBJ, a dict, BUILD  ──▶  the fields that the caller asks for, 8 bytes each
+//   (7, 16), torch.Size    ──▶  a number; equal lists have the same number
+//   texts, names           ──▶  a number; equal texts have the same number
 //
-// As in Pickle, nothing is built or run: objects of other classes, and calls, are kOther. The bytes
-// are read through a window. Dicts that became the state of an object are used again for others.
+// As in Pickle, nothing is built or executed. Objects of other classes and calls are kOther. The
+// file is read through a window. The memory of a dict is reused once it became the state of an
+// object.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +25,8 @@ namespace ckpt {
 
 class FlatPickle {
  public:
-  // "torch.distributed.checkpoint.metadata MetadataIndex" and those of its fields that are kept. Of
-  // a state that is a tuple, the items are the fields.
+  // A class, as in "torch.distributed.checkpoint.metadata MetadataIndex", and the fields to keep.
+  // If its state is a tuple, the fields are the items of the tuple.
   struct Class {
     std::string_view name;
     std::span<const std::string_view> fields;
@@ -42,7 +43,7 @@ class FlatPickle {
     kDict,     // key, value, key, value
     kObject,
   };
-  // A value: its kind, and a number that means something to that.
+  // A value. The kind determines what the number means.
   class Item {
    public:
     Item() = default;
@@ -60,10 +61,10 @@ class FlatPickle {
   static Result<FlatPickle> parse(const SharedSource& source, std::span<const Class> classes);
 
   Item root() const { return root_; }
-  // Whether it is an object of classes[number], and a field of one, by its place in that.
+  // Whether it is an object of classes[number], and the field at this position of such an object.
   bool is_object(Item item, size_t number) const;
   Item field(Item object, size_t number) const { return fields_[place_of(object) + number]; }
-  // Of kList and kDict; empty for all others.
+  // The items of a kList or kDict; empty for other kinds.
   std::span<const Item> items(Item item) const;
   std::string_view text(Item item) const;                   // of kText and kName; empty for others
   const std::vector<uint64_t>* numbers(Item item) const;    // of kNumbers; nullptr for others

@@ -178,7 +178,7 @@ constexpr auto kMistral4Defaults = rows::in_shapes({
     {"v_head_dim", "128"}, {"first_k_dense_replace", "0"}, rows::kAllSparse,
     {"rms_norm_eps", "1e-6", kInKeys},
 });
-// MiniCPM3 keeps kv_b_proj whole. Its converter writes its own list of keys.
+// llama.cpp does not split kv_b_proj of MiniCPM3, and its converter writes other keys for it.
 constexpr NameRule kMiniCpm3Names[] = {   // come before the rows of MLA
     {"model.layers.{}.self_attn.kv_b_proj.weight", "blk.{}.attn_kv_b.weight"},
 };

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the keys of the doctor's tables (checks/gguf), and the types of keys (models/gguf_keys.cc), to what the real
+"""Holds the keys of the doctor's tables (models/gguf), and the types of keys (models/gguf_keys.cc), to what the real
 library's loaders read.
 
 usage: gguf_keys_read.py ROOT LIB      LIB as get_llama_cpp.sh puts it there; needs objdump
@@ -99,7 +99,7 @@ class Library:
 def tables(root):
     """architecture -> keys of its table; and those of all"""
     own = {}
-    for path in (root / "checks/gguf").glob("*.cc"):
+    for path in (root / "models/gguf").glob("*.cc"):
         text = path.read_text()
         texts = lambda code: "".join(re.findall(r'"([^"]*)"', code))
         named = {name: texts(code) for name, code in re.findall(r'string_view (k\w+) =\s*((?:"[^"]*"\s*)+);', text)}

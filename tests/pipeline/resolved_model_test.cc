@@ -86,9 +86,6 @@ std::string verdicts_of(const Checkpoint& checkpoint, std::vector<std::string> p
 constexpr std::string_view kFullInLlamaCpp = " dots1 mistral3 phi3 phimoe pixtral starcoder2 ";
 // The saved test models have other windows than their class. llama.cpp only has those of the class.
 constexpr std::string_view kOtherWindows = " afmoe cohere2 embeddinggemma gemma3 gemma3-vl llama4 ";
-// llama.cpp caches all heads of MiniCPM3, and transformers its latents. ModernBERT is an encoder,
-// which caches nothing.
-constexpr std::string_view kOtherCache = " minicpm3 modernbert ";
 
 void expect_one_view(const TestModel& model, const JsonValue& config, const char* form) {
   const Checkpoint folder = with_config(model.folder, config);
@@ -101,7 +98,6 @@ void expect_one_view(const TestModel& model, const JsonValue& config, const char
 
 TEST(ResolvedModel, IsTheSameForAFolderAndItsGguf) {
   for (const TestModel& model : test_models()) {
-    if (has_word(kOtherCache, model.name)) continue;
     JsonValue config = model.config;
     JsonValue& text = text_level(config);
     if (has_word(kFullInLlamaCpp, model.name)) text["sliding_window"] = nullptr;

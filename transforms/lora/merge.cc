@@ -159,9 +159,9 @@ class LoraMerge {
     });
   }
 
-  // Applies the module of a head that stays tied to the embeddings. As in PEFT, its product is
-  // added after that of the embeddings. Values that replace the head have to equal those that
-  // replace the embeddings.
+  // Applies the adapter of a tied head to the embeddings. As in PEFT, the product of the head's
+  // matrices is added after that of the embeddings. If the adapter replaces both the head and the
+  // embeddings, the new values must be equal.
   Status apply_to_embeddings(const AdapterModule& head) {
     const auto embeddings =
         std::ranges::find_if(adapter_.modules, [](const AdapterModule& each) {

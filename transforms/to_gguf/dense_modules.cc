@@ -22,7 +22,7 @@ std::string file_of_module(std::string_view path, std::string_view file) {
   return fmt::format("{}{}{}", path, path.ends_with('/') ? "" : "/", file);
 }
 
-// The only tensor of a module's file, which is safetensors.
+// The only tensor in the safetensors file of a module.
 Result<Tensor> read_weight(const Document& file, Codecs codecs) {
   const std::string& text = file.text();
   uint64_t size = 0;

@@ -15,7 +15,7 @@ Status require_table(const Checkpoint& input, Codecs codecs);
 
 // Notes the assumptions of converting a model by the table of another class. `config` is the
 // config.json of the model. Fails: kUnsupported: the activation differs from that of the class, or
-// tensors do not fit its table.
+// the model's tensors do not match the table of the class.
 Status note_assumptions(const JsonValue& config, const std::vector<NamedTensor>& tensors,
                         const Model& model, const Context& context);
 

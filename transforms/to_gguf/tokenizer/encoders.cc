@@ -3,9 +3,9 @@
 //   WordPiece   un, ##happy, [CLS]     ─▶  ▁un, happy, [CLS]                      model "bert"
 //   unigram     <unk> <s> </s> ▁a …    ─▶  <s> <pad> </s> <unk> ▁a …              model "t5"
 //
-// XLM-R moves the pieces of its file up by one and puts four tokens in front. The file has as many
-// tokens as config.json says.
-// Source: llama.cpp conversion/bert.py (BertModel.set_vocab, _xlmroberta_set_vocab).
+// XLM-R puts four tokens in front and shifts the other pieces by one. The GGUF has as many tokens
+// as config.json declares. Source: llama.cpp conversion/bert.py (BertModel.set_vocab,
+// _xlmroberta_set_vocab).
 #include <algorithm>
 #include <array>
 

@@ -1,5 +1,5 @@
-// ModernBERT: an encoder with rotary positions, windows and a gated MLP, whose first layer has no
-// norm in front of attention.
+// ModernBERT is an encoder with rotary positions, windows and a gated MLP. Its first layer has no
+// norm before attention.
 //
 // Sources: llama.cpp conversion/bert.py (ModernBertModel); transformers models/modernbert.
 #include "models/families/rows.h"

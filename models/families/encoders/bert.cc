@@ -1,5 +1,5 @@
-// BERT and its kin, which compute embeddings: RoBERTa and XLM-R, whose positions begin behind the
-// padding token, and Jina's BERT, which has ALiBi in the place of positions and a gated MLP.
+// BERT, RoBERTa, XLM-R and Jina's BERT compute embeddings. The positions of RoBERTa and XLM-R begin
+// after the ID of the padding token. Jina's BERT has ALiBi instead of positions, and a gated MLP.
 //
 // Sources: llama.cpp conversion/bert.py (BertModel, RobertaModel, XLMRobertaModel,
 // JinaBertV2Model); transformers models/{bert,roberta,xlm_roberta}, Jina's modeling_bert.py. The
@@ -127,8 +127,8 @@ constexpr Family roberta(std::string_view architectures, std::string_view model_
               true);
 }
 
-// llama.cpp's converter then writes the classifier under another name, and llama.cpp does not load
-// the file.
+// Two labels without names: llama.cpp's converter gives the classifier another name, and llama.cpp
+// does not load the file.
 constexpr std::string_view kBertClasses =
     "BertModel BertForMaskedLM CamembertModel BertForSequenceClassification";
 constexpr Family kUnnamedLabels = bert({.name = "bert",

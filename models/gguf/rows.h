@@ -2,9 +2,16 @@
 // (load_hparams, create_tensor_qkv), src/models/*.cpp.
 #pragma once
 
-#include "checks/gguf/gguf_rules.h"
+#include <span>
+
+#include "models/gguf_tables.h"
 
 namespace ckpt::gguf_rows {
+
+// The tables, by kind of architecture.
+std::span<const GgufArchitecture> dense_architectures();
+std::span<const GgufArchitecture> expert_architectures();
+std::span<const GgufArchitecture> hybrid_architectures();
 
 // clang-format off
 inline constexpr GgufRow kFrame[] = {

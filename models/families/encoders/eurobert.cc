@@ -1,4 +1,5 @@
-// EuroBERT: Llama's layers without a mask, which compute embeddings; rows of q and k stay.
+// EuroBERT computes embeddings with Llama's layers and no causal mask. The GGUF keeps the order of
+// the rows of q and k.
 //
 // Sources: llama.cpp conversion/bert.py (EuroBertModel); transformers models/eurobert.
 #include "models/families/rows.h"

@@ -1,5 +1,5 @@
-// Nomic's BERT with rotary positions and a gated MLP, in the form of its release. Its model code
-// reads more positions than it was trained with, a quarter of which the file has.
+// Nomic's BERT has rotary positions and a gated MLP. config.json declares more positions than the
+// model was trained with; the GGUF declares a quarter of them.
 //
 // Sources: llama.cpp conversion/bert.py (NomicBertModel); Nomic's configuration_hf_nomic_bert.py
 // and modeling_hf_nomic_bert.py. Models with experts are not converted.

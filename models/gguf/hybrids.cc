@@ -1,12 +1,10 @@
 // Architectures of GGUF with recurrent layers, most of them between those with attention. Sources:
 // llama.cpp v0.5.0 src/models/{qwen35,qwen35moe,qwen3next,granite-hybrid,nemotron-h,lfm2,lfm2moe,
 // mamba2}.cpp.
-#include "checks/gguf/gguf_rows.h"
+#include "models/gguf/rows.h"
 
-namespace ckpt {
+namespace ckpt::gguf_rows {
 namespace {
-
-using namespace gguf_rows;
 
 // clang-format off
 constexpr GgufRow kGatedDeltaRows[] = {
@@ -120,6 +118,6 @@ const GgufArchitecture kHybridArchitectures[] = {
 
 }  // namespace
 
-std::span<const GgufArchitecture> gguf_hybrid_architectures() { return kHybridArchitectures; }
+std::span<const GgufArchitecture> hybrid_architectures() { return kHybridArchitectures; }
 
-}  // namespace ckpt
+}  // namespace ckpt::gguf_rows

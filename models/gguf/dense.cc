@@ -2,12 +2,10 @@
 // llama.cpp v0.5.0 src/models/{llama,granite,granite-moe,mistral3,smollm3,seed-oss,qwen2,qwen2vl,
 // qwen3,qwen3vl,olmo,olmo2,phi2,phi3,gemma,gemma2,gemma3,gemma4,command-r,cohere2,stablelm,
 // starcoder2,gptneox,exaone4,glm4,ernie4-5,arcee,apertus,chatglm,hunyuan-vl,minicpm,minicpm3}.cpp.
-#include "checks/gguf/gguf_rows.h"
+#include "models/gguf/rows.h"
 
-namespace ckpt {
+namespace ckpt::gguf_rows {
 namespace {
-
-using namespace gguf_rows;
 
 // clang-format off
 constexpr GgufRow kBiasedAttentionRows[] = {
@@ -214,6 +212,6 @@ const GgufArchitecture kDenseArchitectures[] = {
 
 }  // namespace
 
-std::span<const GgufArchitecture> gguf_dense_architectures() { return kDenseArchitectures; }
+std::span<const GgufArchitecture> dense_architectures() { return kDenseArchitectures; }
 
-}  // namespace ckpt
+}  // namespace ckpt::gguf_rows

@@ -47,7 +47,8 @@ constexpr ClassDefault kMamba2Defaults[] = {
     {"vocab_size", "32768", kInShapes},
     {"hidden_size", "4096", kInShapes}, {"num_hidden_layers", "64", kInShapes},
     {"num_heads", "128", kInShapes}, {"use_conv_bias", "1", kInShapes},
-    // No layer is the last of such an interval, so all of them are recurrent.
+    // The last layer of each interval has attention. This interval is longer than the model, so all
+    // layers are recurrent.
     {"full_attention_interval", "num_hidden_layers+1", kInShapes},
 };
 // clang-format on

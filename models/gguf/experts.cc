@@ -1,12 +1,10 @@
 // Architectures of GGUF that route tokens to experts. Sources: llama.cpp v0.5.0 src/models/{llama4,
 // olmoe,phimoe,openai-moe,minimax-m2,qwen2moe,qwen3moe,qwen3vlmoe,glm4-moe,deepseek2,glm-dsa,
 // deepseek32,dots1,exaone-moe,bailingmoe2,afmoe,cohere2moe,hy-v3}.cpp.
-#include "checks/gguf/gguf_rows.h"
+#include "models/gguf/rows.h"
 
-namespace ckpt {
+namespace ckpt::gguf_rows {
 namespace {
-
-using namespace gguf_rows;
 
 // clang-format off
 constexpr GgufRow kLlama4Rows[] = {
@@ -224,6 +222,6 @@ const GgufArchitecture kExpertArchitectures[] = {
 
 }  // namespace
 
-std::span<const GgufArchitecture> gguf_expert_architectures() { return kExpertArchitectures; }
+std::span<const GgufArchitecture> expert_architectures() { return kExpertArchitectures; }
 
-}  // namespace ckpt
+}  // namespace ckpt::gguf_rows

@@ -53,11 +53,11 @@ std::vector<uint16_t> made_values() {
 }
 
 // Both passes; false when a shortcut was refused.
-struct Passes {
+struct PassTimes {
   std::vector<double> scan, encode, copy;
   bool done = true;
 };
-void run_passes(const Codec& codec, Memory& memory, Passes& passes) {
+void run_passes(const Codec& codec, Memory& memory, PassTimes& passes) {
   EncodeContext context;
   std::vector<std::span<std::byte>> parts(memory.parts.begin(), memory.parts.end());
   passes.copy.push_back(seconds_of(
@@ -76,7 +76,7 @@ bool report(const Codec& codec, const Bf16RowChoice& choice, Memory& memory) {
   std::vector<std::vector<std::byte>> expected;
   {
     const ForcedSimdTarget forced(SimdTarget::kScalar);
-    Passes passes;
+    PassTimes passes;
     run_passes(codec, memory, passes);
     expected = memory.parts;
   }
@@ -84,7 +84,7 @@ bool report(const Codec& codec, const Bf16RowChoice& choice, Memory& memory) {
   for (const SimdTarget target : simd_targets()) {
     if (target == SimdTarget::kScalar || !choice.wants_target(simd_target_name(target))) continue;
     const ForcedSimdTarget forced(target);
-    Passes passes;
+    PassTimes passes;
     for (int i = 0; i < choice.rounds; ++i) run_passes(codec, memory, passes);
     const bool same = passes.done && memory.parts == expected;
     const double scan = median(passes.scan), encode = median(passes.encode);

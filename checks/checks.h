@@ -59,7 +59,7 @@ using TokenizerFindings = std::function<Status(const Checkpoint& checkpoint,
 
 using Unpacker = std::function<Result<Checkpoint>(const Checkpoint&)>;
 
-struct Examination {
+struct DiagnosisOptions {
   std::vector<std::string> profiles;  // names; empty: current_profiles()
   bool deep = false;                  // read tensors too
   std::string base;                   // the unquantized model's folder, for fixes that need it
@@ -74,22 +74,22 @@ struct Examination {
   // Empty: not known.
   TokenizerFindings tokenizer_findings = {};
   // The GGUF that a conversion makes of a folder, without its bytes.
-  Unpacker made_gguf = {};
+  Unpacker run_to_gguf = {};
   // The same tensors, packed weights as floats that are decoded when they are read; deep checks of
   // their values need it.
   Unpacker unpacked = {};
 };
 
 // Fails: kUsage: a profile that is not known; kIo, kCorrupt where checks cannot read; kInterrupted.
-Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& examination);
+Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const DiagnosisOptions& options);
 // The diagnosis of a folder that cannot be read at all: no for every profile.
-Result<Diagnosis> unreadable(const Error& error, const Examination& examination);
+Result<Diagnosis> unreadable(const Error& error, const DiagnosisOptions& options);
 
 // The same of a folder whose index does not fit its files, for which reading failed with `error`:
 // `checkpoint` is what programs have of it that do not mind how it does not fit, and for others the
 // answer is that of unreadable().
 Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const IndexMisfit& misfit,
-                                 const Error& error, const Examination& examination);
+                                 const Error& error, const DiagnosisOptions& options);
 
 // The steps that the findings of errors and warnings ask for: each once, in the order in which they
 // must be applied. Those that rewrite weights are left out unless `rewrite_weights`.

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "core/base/arithmetic.h"
+#include "core/computed/interleaved_source.h"
 #include "core/computed/strided_source.h"
-#include "core/computed/woven_source.h"
 
 namespace ckpt {
 namespace {
@@ -82,7 +82,7 @@ class ChunkJoiner {
 
  private:
   Result<Tensor> join_runs(const std::vector<Chunks>& runs, size_t axis, const Box& box) const {
-    std::vector<Strand> strands;
+    std::vector<InterleavedLane> lanes;
     uint64_t outer = 1, inner = 1;
     for (size_t i = 0; i < box.end.size(); ++i) (i < axis ? outer : inner) *= box.extent(i);
     inner /= box.extent(axis);
@@ -94,12 +94,12 @@ class ChunkJoiner {
         side.end[axis] = std::max(side.end[axis], end_of(chunk, axis));
       }
       CKPT_ASSIGN(Tensor part, join(side, run));
-      strands.push_back({std::move(part), side.extent(axis) * inner});
+      lanes.push_back({std::move(part), side.extent(axis) * inner});
     }
-    if (outer > 1) return weave(strands, box.shape());
+    if (outer > 1) return interleave(lanes, box.shape());
     std::vector<Slice> slices;
-    for (const Strand& strand : strands) {
-      std::ranges::copy(strand.tensor.stored().parts[0], std::back_inserter(slices));
+    for (const InterleavedLane& lane : lanes) {
+      std::ranges::copy(lane.tensor.stored().parts[0], std::back_inserter(slices));
     }
     Tensor out = like_;
     out.shape = box.shape();

@@ -39,7 +39,7 @@ std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-void mend_sums(std::string& tar) {
+void fix_sums(std::string& tar) {
   constexpr size_t kSumAt = 148;
   for (size_t at = 0; at + kTarBlockBytes <= tar.size(); at += kTarBlockBytes) {
     if (tar.compare(at + 257, 5, "ustar") != 0) continue;
@@ -51,7 +51,7 @@ void mend_sums(std::string& tar) {
 }
 
 void read_tar(std::string tar, size_t piece) {
-  mend_sums(tar);
+  fix_sums(tar);
   Checker checker;
   TarReader reader(checker);
   for (auto left = bytes_of(tar); !left.empty();) {

@@ -32,7 +32,7 @@ std::vector<Step> steps_of(const std::vector<fuzz::NamedText>& files) {
 }
 
 // Which of the looks it is, the size says, so that an execution costs one.
-void look(const Checkpoint& checkpoint, size_t size) {
+void read_all_of(const Checkpoint& checkpoint, size_t size) {
   if (size % 4 == 0) {
     (void)summarize_quantization(checkpoint);
     return;
@@ -42,8 +42,8 @@ void look(const Checkpoint& checkpoint, size_t size) {
     return;
   }
   const auto has_step = [](std::string_view name) { return find_transform(name) != nullptr; };
-  const Examination examination{{}, false, "base", has_step};
-  if (const auto diagnosis = diagnose(checkpoint, examination)) {
+  const DiagnosisOptions diagnosis_options{{}, false, "base", has_step};
+  if (const auto diagnosis = diagnose(checkpoint, diagnosis_options)) {
     for (const Fix& fix : fixes(*diagnosis, true)) {
       if (fix.is_automatic()) FUZZ_LAW(parse_step(fix.step).has_value());
     }
@@ -65,7 +65,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Checkpoint checkpoint = fuzz::make_checkpoint(files, "", all_codecs());
   const std::vector<Step> steps = steps_of(files);
   if (steps.empty()) {
-    look(checkpoint, size);
+    read_all_of(checkpoint, size);
     return 0;
   }
   std::vector<std::string> notes;
@@ -84,7 +84,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     auto made = step.transform->apply(std::move(checkpoint), step.options, context);
     if (!made) return 0;
     checkpoint = std::move(*made);
-    if (step.transform->touches == Touches::kDocuments) {
+    if (step.transform->touches == ChangeScope::kDocuments) {
       FUZZ_LAW(checkpoint.tensors.size() == tensors);
     }
   }

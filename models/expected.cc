@@ -145,8 +145,8 @@ class Expansion {
       CKPT_ASSIGN(const auto shape, text_.shape(rule.shape));
       CKPT_TRY(add(std::string(rule.name), rule, shape, ModelPart::kMtp));
     }
-    CKPT_ASSIGN(const uint64_t said, text_.count_or_zero(kMtpCountField));
-    const uint64_t layers = std::clamp<uint64_t>(said, 1, kMaxModelLayers);
+    CKPT_ASSIGN(const uint64_t declared, text_.count_or_zero(kMtpCountField));
+    const uint64_t layers = std::clamp<uint64_t>(declared, 1, kMaxModelLayers);
     for (uint64_t layer = 0; layer < layers; ++layer) {
       const std::string name = fmt::format("mtp.layers.{}", layer);
       const LayerKind kind{{"full_attention", has_experts()}, false, form_.is_stacked(name)};

@@ -216,8 +216,8 @@ double number_of_text(const Checkpoint& file, std::string_view text) {
     return under == 0 ? 0 : std::floor(number_of_text(file, text.substr(0, over)) / under);
   }
   const std::string key = fmt::format("{}.{}", file.metadata.architecture(), text);
-  const MetaValue* said = file.metadata.find(key);
-  const auto value = said == nullptr ? absent_gguf_value(file, key) : std::optional(*said);
+  const MetaValue* declared = file.metadata.find(key);
+  const auto value = declared == nullptr ? absent_gguf_value(file, key) : std::optional(*declared);
   const auto* whole = value ? std::get_if<uint64_t>(&value->value) : nullptr;
   const auto* real = value ? std::get_if<double>(&value->value) : nullptr;
   return whole != nullptr ? static_cast<double>(*whole) : real != nullptr ? *real : 0;
@@ -300,13 +300,13 @@ std::string alike(const std::vector<std::string>& keys, std::string_view key) {
 
 }  // namespace
 
-std::optional<MeantKey> meant_gguf_key(std::string_view architecture, std::string_view key) {
+std::optional<KeySuggestion> suggest_gguf_key(std::string_view architecture, std::string_view key) {
   const size_t dot = key.find('.');
   const std::string_view tail = dot == key.npos ? key : key.substr(dot + 1);
   if (!architecture.empty() && !key.starts_with(std::string(architecture) + ".")) {
     for (const std::string_view own : {key, tail}) {
       if (kind_in(kKeysOfArchitecture, own) == 0) continue;
-      return MeantKey{fmt::format("{}.{}", architecture, own), own == key};
+      return KeySuggestion{fmt::format("{}.{}", architecture, own), own == key};
     }
   }
   const std::vector<std::string> keys = all_keys(architecture);
@@ -316,20 +316,20 @@ std::optional<MeantKey> meant_gguf_key(std::string_view architecture, std::strin
     const bool is_its_end = each.ends_with(fmt::format(".{}", key));
     const bool has_its_ends = has_name && each.starts_with(key.substr(0, dot + 1)) &&
                               each.ends_with(fmt::format(".{}", last));
-    if (is_its_end || has_its_ends) return MeantKey{each, false};
+    if (is_its_end || has_its_ends) return KeySuggestion{each, false};
   }
   if (has_name) {  // "genral.name", "tokeniser.chat_template"
     std::vector<std::string> names{"general", "tokenizer", "tokenizer.ggml"};
     if (!architecture.empty()) names.emplace_back(architecture);
     const std::string near = nearest(key.substr(0, dot), names);
     const std::string whole = fmt::format("{}.{}", near, tail);
-    if (!near.empty() && find_gguf_key(architecture, whole)) return MeantKey{whole, false};
+    if (!near.empty() && find_gguf_key(architecture, whole)) return KeySuggestion{whole, false};
   }
   std::string near =
       alike(keys, has_name ? std::string(key) : "tokenizer.ggml." + std::string(key));
   if (near.empty() && !has_name) near = alike(keys, "general." + std::string(key));
   if (near.empty() && !has_name) near = alike(keys, fmt::format("{}.{}", architecture, key));
-  return near.empty() ? std::nullopt : std::optional(MeantKey{std::move(near), false});
+  return near.empty() ? std::nullopt : std::optional(KeySuggestion{std::move(near), false});
 }
 
 }  // namespace ckpt

@@ -18,11 +18,12 @@ Result<std::vector<std::string>> class_labels(const JsonValue& config) {
     by_number[*number] = *text;
   }
   constexpr uint64_t kUsual = 2, kMost = 1'000'000;
-  const uint64_t said = whole(known(config, "num_labels")).value_or(kUsual);
-  if (said > kMost) return unsupported("config.json: num_labels is {}; at most {}", said, kMost);
+  const uint64_t declared = whole(known(config, "num_labels")).value_or(kUsual);
+  if (declared > kMost)
+    return unsupported("config.json: num_labels is {}; at most {}", declared, kMost);
   std::vector<std::string> out;
   for (auto& [number, text] : by_number) out.push_back(std::move(text));
-  for (uint64_t i = 0; by_number.empty() && i < said; ++i) {
+  for (uint64_t i = 0; by_number.empty() && i < declared; ++i) {
     out.push_back(fmt::format("LABEL_{}", i));
   }
   return out;

@@ -55,12 +55,12 @@ std::set<uint64_t> numbers_in(const JsonValue& list) {
 
 // The sizes of chunks and windows in config.json, else those of the class, else 0.
 uint64_t chunk_of(const Fields& text, const Family& table) {
-  const JsonValue* said = member(text.config(), "attention_chunk_size");
-  return said == nullptr ? usual_chunk(table) : whole(*said).value_or(0);
+  const JsonValue* declared = member(text.config(), "attention_chunk_size");
+  return declared == nullptr ? usual_chunk(table) : whole(*declared).value_or(0);
 }
 uint64_t window_of(const Fields& text) {
-  const auto said = text.count_or_zero("sliding_window");
-  return said ? *said : 0;
+  const auto declared = text.count_or_zero("sliding_window");
+  return declared ? *declared : 0;
 }
 
 // The fields that decide the kind of each layer. The first one that is present wins.

@@ -64,8 +64,8 @@ MlxTensors find_mlx_tensors(const Checkpoint& checkpoint) {
   MlxTensors out;
   if (checkpoint.format != "safetensors") return out;
   const auto [type, is_known] = type_of(checkpoint);
-  const bool is_said = says_mlx(checkpoint);
-  if (!is_known && !is_said) return out;
+  const bool is_declared = says_mlx(checkpoint);
+  if (!is_known && !is_declared) return out;
   std::set<std::string_view> codes;
   for (const Tensor& tensor : checkpoint.tensors) {
     if (plain_dtype(*tensor.codec) == Dtype::kU32) codes.insert(tensor.name);
@@ -85,7 +85,7 @@ MlxTensors find_mlx_tensors(const Checkpoint& checkpoint) {
     return each.second->change == "plus-one" && !is_shifted;
   });
   if (!is_known && !out.empty()) out.unknown_type = type;
-  if (!is_said && out.changed.empty()) return out;
+  if (!is_declared && out.changed.empty()) return out;
   for (const MlxRule& rule : mlx_rules()) {
     const bool is_prefix = rule.change == "prefix" && has_word(rule.model_types, type);
     if (is_prefix) out.prefixes.push_back(&rule);

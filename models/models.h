@@ -230,15 +230,15 @@ struct Family;
 // holds it, and a folder made from one gets it. `value` is JSON.
 struct GraphConstant {
   std::string_view field, value;
-  bool may_be_said = false;  // a key may say it, and then does
+  bool overridable = false;  // a key may say it, and then does
 };
-using GraphConstants = Few<GraphConstant, 5>;
+using GraphConstants = StaticVector<GraphConstant, 5>;
 // The activation of the feed-forward part, which llama.cpp's graph fixes; no key of a GGUF has it.
 //   fields   of config.json, which declare it, between spaces; transformers reads the first. Empty:
 //            the class reads none
 struct Activation {
   std::string_view name, fields = {};
-  bool is_told = false;  // a folder made from a GGUF gets the last of `fields`
+  bool written_to_config = false;  // a folder made from a GGUF gets the last of `fields`
 };
 // Such a folder's configuration, while it is made: `config` has what the keys say, `rope` its
 // rope_parameters.
@@ -311,7 +311,7 @@ struct Family {
   // The class's own spellings of fields, where a row of keys lists several.
   std::string_view own_spellings = {};
   // Fields that a file of the family lacks, set as in released models; empty where nothing is.
-  std::string_view untold = {};
+  std::string_view absent_in_gguf = {};
 
   std::string_view text_type() const { return model_types.substr(0, model_types.find(' ')); }
 };
@@ -469,11 +469,11 @@ std::optional<GgufKey> find_gguf_key(std::string_view architecture, std::string_
 std::optional<MetaValue> absent_gguf_value(const Checkpoint& file, std::string_view key);
 // The key that was probably meant where find_gguf_key knows none. Certain: `key` lacks only the
 // architecture's name in front.
-struct MeantKey {
+struct KeySuggestion {
   std::string key;
   bool is_certain;
 };
-std::optional<MeantKey> meant_gguf_key(std::string_view architecture, std::string_view key);
+std::optional<KeySuggestion> suggest_gguf_key(std::string_view architecture, std::string_view key);
 // "name:kind" of those without an architecture's name in front, between spaces.
 std::string_view gguf_keys_of_file();
 

@@ -75,11 +75,11 @@ std::optional<RopeConflict> rope_conflict(const JsonValue& level, const Family* 
   const JsonValue* parameters = known(level, "rope_parameters");
   const JsonValue* scaling = known(level, "rope_scaling");
   if (!is_filled(parameters) || !is_filled(scaling)) return std::nullopt;
-  const JsonValue unread = global_rope(*parameters), said = global_rope(*scaling);
+  const JsonValue unread = global_rope(*parameters), declared = global_rope(*scaling);
   const bool is_merged = is_by_layer_type(*parameters) && !is_by_layer_type(*scaling);
   RopeConflict out;
   for (const std::string_view field : {"rope_theta", "mrope_section", "partial_rotary_factor"}) {
-    const JsonValue* kept = known(said, field);
+    const JsonValue* kept = known(declared, field);
     if (kept == nullptr && is_merged) continue;
     const JsonValue usual = usual_value(level, table, field);
     out.field = field;
@@ -89,10 +89,10 @@ std::optional<RopeConflict> rope_conflict(const JsonValue& level, const Family* 
     }
   }
   out.is_lost = false;
-  const JsonValue said_type = type_of_rope(said), unread_type = type_of_rope(unread);
+  const JsonValue declared_rope_type = type_of_rope(declared), unread_type = type_of_rope(unread);
   out.field = "rope_type";
-  if (differs(out, &said_type, &unread_type)) return out;
-  for (const auto& [key, value] : said.items()) {
+  if (differs(out, &declared_rope_type, &unread_type)) return out;
+  for (const auto& [key, value] : declared.items()) {
     out.field = key;
     const bool is_type = key == "type" || key == "rope_type";
     if (!is_type && !value.is_null() && differs(out, &value, known(unread, key))) return out;

@@ -12,10 +12,10 @@ namespace ckpt {
 
 // A few values, which their family holds itself.
 template <class Value, size_t kMost>
-class Few {
+class StaticVector {
  public:
-  constexpr Few() = default;
-  constexpr Few(std::initializer_list<Value> values) : count_(values.size()) {
+  constexpr StaticVector() = default;
+  constexpr StaticVector(std::initializer_list<Value> values) : count_(values.size()) {
     CKPT_CHECK(count_ <= kMost);
     std::ranges::copy(values, values_.begin());
   }
@@ -29,6 +29,6 @@ class Few {
 };
 // A family's own rows and those that it shares, in the order in which they are asked.
 template <class Row>
-using RowLists = Few<std::span<const Row>, 9>;
+using RowLists = StaticVector<std::span<const Row>, 9>;
 
 }  // namespace ckpt

@@ -46,14 +46,14 @@ const ClassDefault* Fields::default_of(std::string_view field) const {
   return find_by(kNullValues, &ClassDefault::field, field);
 }
 
-const JsonValue* Fields::said(std::string_view field) const {
+const JsonValue* Fields::declared(std::string_view field) const {
   if (const JsonValue* found = known(config_, field)) return found;
   if (field == "num_experts") return known(config_, "num_local_experts");
   return field == "num_local_experts" ? known(config_, "num_experts") : nullptr;
 }
 
 Result<uint64_t> Fields::count(std::string_view field, int depth) const {
-  if (const JsonValue* found = said(field)) {
+  if (const JsonValue* found = declared(field)) {
     if (found->is_boolean()) return found->get<bool>() ? 1 : 0;  // as Python counts
     const auto value = whole(*found);
     if (value && *value <= UINT32_MAX) return *value;
@@ -69,12 +69,12 @@ Result<uint64_t> Fields::count(std::string_view field, int depth) const {
 }
 
 Result<uint64_t> Fields::count_or_zero(std::string_view field) const {
-  if (said(field) == nullptr && default_of(field) == nullptr) return 0;
+  if (declared(field) == nullptr && default_of(field) == nullptr) return 0;
   return count(field);
 }
 
 bool Fields::is_true(std::string_view field) const {
-  if (const JsonValue* found = said(field)) return is_truthy(found);
+  if (const JsonValue* found = declared(field)) return is_truthy(found);
   const ClassDefault* value = default_of(field);
   return value != nullptr && value->value != "0";
 }
@@ -131,11 +131,11 @@ bool ties_head_by_default(const Family& table) {
 HeadTies head_ties(const JsonValue& config) {
   constexpr std::string_view kTie = "tie_word_embeddings";
   HeadTies out;
-  if (const JsonValue* said = member(config, kTie)) out.outer = is_truthy(said);
+  if (const JsonValue* declared = member(config, kTie)) out.outer = is_truthy(declared);
   const JsonValue* text = known(config, "text_config");
   if (text == nullptr || !text->is_object()) text = &config;
-  const JsonValue* said = text == &config ? nullptr : member(*text, kTie);
-  if (said != nullptr) out.inner = is_truthy(said);
+  const JsonValue* declared = text == &config ? nullptr : member(*text, kTie);
+  if (declared != nullptr) out.inner = is_truthy(declared);
   const JsonValue& classes = list_in(config, "architectures");
   const auto* name = classes.empty() ? nullptr : classes[0].get_ptr<const std::string*>();
   const bool has_head = name != nullptr && !name->ends_with("Model");

@@ -25,7 +25,7 @@ class Fields {
   bool is_true(std::string_view field) const;
   const JsonValue& config() const { return config_; }
   // Its value in config.json, under either name where it has two; nullptr if absent or null.
-  const JsonValue* said(std::string_view field) const;
+  const JsonValue* declared(std::string_view field) const;
 
   // Fails: as count; kUnsupported for products beyond 64 bits.
   Result<std::vector<uint64_t>> shape(std::string_view text) const;

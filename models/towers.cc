@@ -233,8 +233,8 @@ JsonValue fields_of(const JsonValue& wrapper, uint64_t hidden) {
   JsonValue out = vision != nullptr && vision->is_object() ? *vision : JsonValue::object();
   out["text.hidden_size"] = hidden;
   for (const std::string_view field : {"spatial_merge_size", "multimodal_projector_bias"}) {
-    const JsonValue* said = known(wrapper, field);
-    if (said != nullptr) out[fmt::format("wrapper.{}", field)] = *said;
+    const JsonValue* declared = known(wrapper, field);
+    if (declared != nullptr) out[fmt::format("wrapper.{}", field)] = *declared;
   }
   const JsonValue* mergers = known(out, "deepstack_visual_indexes");
   if (mergers != nullptr && mergers->is_array()) {

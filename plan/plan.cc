@@ -7,7 +7,7 @@
 #include "plan/conversion/option_table.h"
 #include "plan/conversion/patch_run.h"
 #include "plan/conversion/pipeline.h"
-#include "plan/examined.h"
+#include "plan/diagnosed.h"
 #include "plan/size_target/size_target.h"
 #include "plan/text/type_names.h"
 
@@ -28,7 +28,7 @@ Result<Conversion> conversion_of(const fs::path& in, const fs::path& out,
   for (const std::string& step : made.steps) made.given.push_back({"step", step, false});
   if (!made.to.empty()) made.given.push_back({"to", made.to, false});
   for (const auto& [name, value] : options.more) {
-    const ConvertOption* option = find_kept_option(name, OptionKept::kRecipe);
+    const ConvertOption* option = find_kept_option(name, OptionPersistence::kRecipe);
     if (option == nullptr) {
       return misuse_hint("one of docs/RECIPES.md", "option '{}' is not known", name);
     }
@@ -43,22 +43,22 @@ Result<Conversion> conversion_of(const fs::path& in, const fs::path& out,
 Result<Converted> convert(const fs::path& in, const fs::path& out, const ConvertOptions& options,
                           Observer* observer) {
   Observer silent;
-  Observer& told = observer == nullptr ? silent : *observer;
+  Observer& listener = observer == nullptr ? silent : *observer;
   const FilesRead files_read;
   CKPT_ASSIGN(Conversion conversion, conversion_of(in, out, options));
-  CKPT_TRY(settle_conversion(conversion, told));
-  CKPT_TRY(settle_target(conversion, true, told, options.threads));
-  CKPT_TRY(check_not_interrupted(told.cancelled(), "; nothing was written"));
+  CKPT_TRY(settle_conversion(conversion, listener));
+  CKPT_TRY(resolve_target(conversion, true, listener, options.threads));
+  CKPT_TRY(check_not_interrupted(listener.cancelled(), "; nothing was written"));
   CKPT_ASSIGN(const PlannedConversion planned, plan_conversion(conversion));
-  for (const std::string& note : planned.notes) told.note(note);
-  const std::unique_ptr<Progress> progress = told.progress(conversion.out.filename().string());
+  for (const std::string& note : planned.notes) listener.note(note);
+  const std::unique_ptr<Progress> progress = listener.progress(conversion.out.filename().string());
   ExecuteOptions how;
   how.threads = options.threads;
   how.memory_bytes = options.memory_bytes;
   how.allow_nonfinite = conversion.allow_nonfinite;
   how.force = options.force;
   how.progress = progress.get();
-  how.interrupted = told.cancelled();
+  how.interrupted = listener.cancelled();
   Converted made;
   CKPT_ASSIGN(made.report, execute_planned(planned, conversion, how));
   for (const OutputVerdict& each : planned.verdicts) made.verdicts.push_back(each.verdict);
@@ -68,28 +68,28 @@ Result<Converted> convert(const fs::path& in, const fs::path& out, const Convert
 Result<ExecuteReport> patch(const fs::path& path, const std::vector<std::string>& steps,
                             Observer* observer, const ReadOptions& reading) {
   Observer silent;
-  Observer& told = observer == nullptr ? silent : *observer;
+  Observer& listener = observer == nullptr ? silent : *observer;
   const FilesRead files_read;
   PatchRun run;
   run.path = path;
   run.reading = reading;
   CKPT_ASSIGN(run.steps, parse_steps(steps));
   CKPT_TRY(earlier_patch(run));
-  CKPT_TRY(finish_earlier(path, told));
+  CKPT_TRY(finish_earlier(path, listener));
   if (run.steps.empty()) return ExecuteReport();
   CKPT_ASSIGN(const PlannedPatch planned, plan_patching(run));
-  for (const std::string& note : planned.notes) told.note(note);
+  for (const std::string& note : planned.notes) listener.note(note);
   if (planned.patch.changes_nothing()) return ExecuteReport();
-  return execute_patch(run, planned.patch, told);
+  return execute_patch(run, planned.patch, listener);
 }
 
 Result<Diagnosis> doctor(const fs::path& path, const DoctorOptions& options, Observer* observer) {
   Observer silent;
-  Observer& told = observer == nullptr ? silent : *observer;
+  Observer& listener = observer == nullptr ? silent : *observer;
   const FilesRead files_read;
   DoctorOptions settled = options;
-  CKPT_TRY(settle_question(settled));
-  CKPT_ASSIGN(ExaminedFolder found, examined(path, settled, told));
+  CKPT_TRY(name_profiles(settled));
+  CKPT_ASSIGN(FolderDiagnosis found, diagnose_path(path, settled, listener));
   return std::move(found.diagnosis);
 }
 

@@ -33,12 +33,12 @@ struct NamedBlob {
   std::string name;    // the path of a layer, or its digest
   uint64_t size_bytes = 0;
 };
-struct Manifested {
+struct ManifestContents {
   std::vector<NamedBlob> manifests;  // of an index
   std::vector<NamedBlob> blobs;      // of a manifest: its config, then its layers
 };
 // `where` is its name in messages. Fails: kCorrupt.
-Result<Manifested> parse_manifest(std::string_view where, std::string_view json);
+Result<ManifestContents> parse_manifest(std::string_view where, std::string_view json);
 
 // ---- ModelPack v1 ----------------------------------------------------------------------------
 inline constexpr std::string_view kOciManifestType = "application/vnd.oci.image.manifest.v1+json";

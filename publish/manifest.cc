@@ -93,9 +93,9 @@ Status check_kind(const JsonValue& json, bool is_index) {
 
 }  // namespace
 
-Result<Manifested> parse_manifest(std::string_view where, std::string_view text) {
+Result<ManifestContents> parse_manifest(std::string_view where, std::string_view text) {
   CKPT_ASSIGN(const JsonValue json, parse_json(where, text));
-  Manifested out;
+  ManifestContents out;
   const JsonValue* const manifests = known(json, "manifests");
   const JsonValue* const config = known(json, "config");
   const bool is_index = manifests != nullptr;

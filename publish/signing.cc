@@ -28,20 +28,20 @@ namespace ckpt {
 namespace {
 
 template <auto release>
-struct Releaser {
+struct OpenSslDeleter {
   template <class T>
   void operator()(T* pointer) const {
     release(pointer);
   }
 };
-using Key = std::unique_ptr<EVP_PKEY, Releaser<EVP_PKEY_free>>;
-using Memory = std::unique_ptr<BIO, Releaser<BIO_free_all>>;
-using DigestContext = std::unique_ptr<EVP_MD_CTX, Releaser<EVP_MD_CTX_free>>;
-using Certificate = std::unique_ptr<X509, Releaser<X509_free>>;
-using Store = std::unique_ptr<X509_STORE, Releaser<X509_STORE_free>>;
-using StoreContext = std::unique_ptr<X509_STORE_CTX, Releaser<X509_STORE_CTX_free>>;
+using Key = std::unique_ptr<EVP_PKEY, OpenSslDeleter<EVP_PKEY_free>>;
+using Memory = std::unique_ptr<BIO, OpenSslDeleter<BIO_free_all>>;
+using DigestContext = std::unique_ptr<EVP_MD_CTX, OpenSslDeleter<EVP_MD_CTX_free>>;
+using Certificate = std::unique_ptr<X509, OpenSslDeleter<X509_free>>;
+using Store = std::unique_ptr<X509_STORE, OpenSslDeleter<X509_STORE_free>>;
+using StoreContext = std::unique_ptr<X509_STORE_CTX, OpenSslDeleter<X509_STORE_CTX_free>>;
 void free_stack(STACK_OF(X509) * stack) { sk_X509_free(stack); }
-using Stack = std::unique_ptr<STACK_OF(X509), Releaser<free_stack>>;
+using Stack = std::unique_ptr<STACK_OF(X509), OpenSslDeleter<free_stack>>;
 
 Memory memory_of(std::string_view text) {
   Memory memory(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
@@ -66,8 +66,8 @@ std::string openssl_reason() {
 // signature does not verify either, which must not be said of the signature. kUsage: it is the
 // environment of the person who typed.
 Status require_algorithms() {
-  using Hash = std::unique_ptr<EVP_MD, Releaser<EVP_MD_free>>;
-  using Scheme = std::unique_ptr<EVP_SIGNATURE, Releaser<EVP_SIGNATURE_free>>;
+  using Hash = std::unique_ptr<EVP_MD, OpenSslDeleter<EVP_MD_free>>;
+  using Scheme = std::unique_ptr<EVP_SIGNATURE, OpenSslDeleter<EVP_SIGNATURE_free>>;
   const Hash hash(EVP_MD_fetch(nullptr, "SHA2-256", nullptr));
   const Scheme scheme(EVP_SIGNATURE_fetch(nullptr, "ECDSA", nullptr));
   ERR_clear_error();

@@ -67,7 +67,7 @@ std::string name_of(const std::byte* header) {
   return prefix.empty() ? std::string(name) : fmt::format("{}/{}", prefix, name);
 }
 
-std::string_view what_it_is(char type) {
+std::string_view describe_member_type(char type) {
   constexpr std::pair<char, std::string_view> kTypes[] = {
       {'1', "a hard link"}, {'2', "a symbolic link"}, {'3', "a device"},
       {'4', "a device"},    {'6', "a pipe"},          {'S', "a sparse file"}};
@@ -209,7 +209,8 @@ Status TarReader::start_member(const std::byte* header, char type) {
   const bool is_file = type == '0' || type == '\0' || type == '7';
   const bool is_folder = type == '5' || (is_file && raw.ends_with('/'));
   if (!is_file && !is_folder) {
-    return corrupt("member '{}': {}; expected files and folders", shown(raw), what_it_is(type));
+    return corrupt("member '{}': {}; expected files and folders", shown(raw),
+                   describe_member_type(type));
   }
   if (!size || ckpt::add(*size, kTarBlockBytes) == std::nullopt || (is_folder && *size != 0)) {
     return corrupt("member '{}': its size makes no sense", shown(raw));

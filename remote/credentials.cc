@@ -69,7 +69,7 @@ Result<std::string> hub_token() {
   return token;
 }
 
-std::string said_profile() { return first_of({"AWS_PROFILE", "AWS_DEFAULT_PROFILE"}); }
+std::string profile_from_environment() { return first_of({"AWS_PROFILE", "AWS_DEFAULT_PROFILE"}); }
 
 using Section = std::map<std::string, std::string>;
 
@@ -120,7 +120,7 @@ Result<Section> aws_profile(const std::string& name) {
   CKPT_ASSIGN(const std::string config_text, text_of_file(config));
   Section out = section_of(keys_text, name, false);
   out.merge(section_of(config_text, name, true));
-  if (out.empty() && !said_profile().empty()) {
+  if (out.empty() && !profile_from_environment().empty()) {
     return misuse("AWS_PROFILE: '{}' is not in {} and {}", name, keys, config);
   }
   return out;
@@ -196,7 +196,7 @@ std::string hub_cache_folder() {
 }
 
 Result<S3Access> s3_access() {
-  std::string name = said_profile();
+  std::string name = profile_from_environment();
   if (name.empty()) name = "default";
   CKPT_ASSIGN(const Section profile, aws_profile(name));
   S3Access out;

@@ -67,8 +67,8 @@ class HostGate {
     }
 
     // The server answered, or asked for fewer requests: 429, 503, a connection that it refused.
-    void went_well() { is_good_ = true; }
-    void was_refused() { is_refused_ = true; }
+    void note_success() { is_good_ = true; }
+    void note_refusal() { is_refused_ = true; }
 
    private:
     HostGate& gate_;
@@ -254,9 +254,9 @@ Result<TransferResult> try_once(const HttpRequest& request, Progress& progress) 
   const bool is_dropped =
       !out.cut.empty() && out.may_pass && progress.received_bytes - before < kBytesOfTry;
   if (is_dropped || out.response.status == 429 || out.response.status == 503) {
-    turn.was_refused();
+    turn.note_refusal();
   } else if (out.cut.empty()) {
-    turn.went_well();
+    turn.note_success();
   }
   return out;
 }
@@ -296,7 +296,7 @@ Result<HttpResponse> http_send(const HttpRequest& request) {
     const uint64_t before = progress.received_bytes;
     CKPT_ASSIGN(TransferResult out, try_once(request, progress));
     idle_tries = progress.received_bytes > before ? 0 : idle_tries + 1;
-    const bool passes = out.cut.empty() ? is_passing(out.response.status) : out.may_pass;
+    const bool passes = out.cut.empty() ? may_pass_later(out.response.status) : out.may_pass;
     const uint64_t most =
         static_cast<uint64_t>(request.tries) + progress.received_bytes / kBytesOfTry;
     if (!passes || !may_repeat(request) || idle_tries >= request.tries || tries >= most) {

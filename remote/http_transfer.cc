@@ -137,7 +137,7 @@ size_t on_body_bytes(char* data, size_t, size_t count, void* user) {
   Exchange& exchange = *static_cast<Exchange*>(user);
   if (!begin(exchange)) return 0;
   const auto bytes = std::as_bytes(std::span(data, count));
-  keep_to_rate(count);
+  wait_for_rate(count);
   return exchange.check(exchange.what.on_body(bytes)) ? count : 0;
 }
 
@@ -148,7 +148,7 @@ size_t on_wanted_bytes(char* data, size_t, size_t count, void* user) {
   const auto out = std::as_writable_bytes(std::span(data, size));
   if (size > 0 && !exchange.check(body.read(exchange.sent_bytes, out))) return CURL_READFUNC_ABORT;
   exchange.sent_bytes += size;
-  keep_to_rate(size);
+  wait_for_rate(size);
   return size;
 }
 

@@ -34,10 +34,10 @@ bool is_hub_word(std::string_view word) {
 
 // An entry of the tree; nullopt for folders.
 Result<std::optional<std::pair<std::string, RemoteFile>>> file_of_tree(const JsonValue& entry) {
-  using Found = std::optional<std::pair<std::string, RemoteFile>>;
+  using FileLookup = std::optional<std::pair<std::string, RemoteFile>>;
   const std::string* const type = text_of(entry, "type");
   const std::string* const path = text_of(entry, "path");
-  if (type != nullptr && *type == "directory") return Found();
+  if (type != nullptr && *type == "directory") return FileLookup();
   const JsonValue* const size = member(entry, "size");
   RemoteFile file;
   if (size != nullptr) file.size_bytes = whole(*size);
@@ -51,7 +51,7 @@ Result<std::optional<std::pair<std::string, RemoteFile>>> file_of_tree(const Jso
   } else if (const std::string* const oid = text_of(entry, "oid")) {
     if (oid->size() == 40 && is_hex(*oid)) file.git_id = *oid;
   }
-  return Found(std::pair(*path, std::move(file)));
+  return FileLookup(std::pair(*path, std::move(file)));
 }
 
 class HubRoot final : public RemoteRoot {

@@ -21,7 +21,7 @@ void set_rate_limit(uint64_t limit) { bytes_per_second = limit; }
 
 uint64_t rate_limit() { return bytes_per_second; }
 
-void keep_to_rate(uint64_t size_bytes) {
+void wait_for_rate(uint64_t size_bytes) {
   const uint64_t rate = bytes_per_second;
   if (rate == 0) return;
   const std::chrono::duration<double> needed(static_cast<double>(size_bytes) /

@@ -9,6 +9,6 @@ namespace ckpt {
 void set_rate_limit(uint64_t bytes_per_second);
 uint64_t rate_limit();
 // Waits until so many received or sent bytes are within the limit. Thread-safe.
-void keep_to_rate(uint64_t size_bytes);
+void wait_for_rate(uint64_t size_bytes);
 
 }  // namespace ckpt

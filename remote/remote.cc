@@ -126,7 +126,7 @@ class OpenedUrls final : public RemoteFiles {
       if (is_shard && shards.size() < kMaxShardsAhead) shards.push_back(path);
     }
     if (shards.size() < 2) return;
-    ask_at_once(shards.size(), [&](size_t i) {
+    ask_in_parallel(shards.size(), [&](size_t i) {
       const auto source = open_remote(base + shards[i], place.root, shards[i]);
       if (!source) return;
       (void)Cursor(*source).text_u64(kMaxHeaderAhead);  // it stays in memory for who reads it

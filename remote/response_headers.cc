@@ -176,12 +176,12 @@ Result<RangeAnswer> range_answer(const HttpResponse& response, const HttpRange& 
   return RangeAnswer{got.file_bytes, got.last - got.first + 1};
 }
 
-bool is_passing(int status) {
+bool may_pass_later(int status) {
   return status == 408 || status == 429 || status == 500 || (status >= 502 && status <= 504);
 }
 
 std::optional<uint64_t> asked_seconds(const HttpResponse& response) {
-  if (!is_passing(response.status)) return {};
+  if (!may_pass_later(response.status)) return {};
   const auto seconds = number_from<uint64_t>(response.value("retry-after"));
   return seconds ? seconds : seconds_of_ratelimit(response.value("ratelimit"));
 }

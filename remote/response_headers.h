@@ -55,7 +55,7 @@ struct RangeAnswer {
 Result<RangeAnswer> range_answer(const HttpResponse& response, const HttpRange& asked);
 
 // Statuses that another try may change.
-bool is_passing(int status);
+bool may_pass_later(int status);
 
 // How long the server asks to be left alone; nullopt if it does not say.
 std::optional<uint64_t> asked_seconds(const HttpResponse& response);

@@ -37,7 +37,7 @@ class RemoteRoot {
   const Files& files() const { return files_; }
   // The URL that names the same files later too.
   const std::string& pinned() const { return pinned_; }
-  // The request for bytes of a file. `was_refused`: the server rejected the previous request.
+  // The request for bytes of a file. `note_refusal`: the server rejected the previous request.
   virtual Result<HttpRequest> request(const std::string& path, bool was_refused) const = 0;
   // The file if this machine already has it; nullptr otherwise.
   virtual Result<SharedSource> local(const std::string& /*path*/) const { return SharedSource(); }
@@ -67,7 +67,7 @@ Status add_sums(std::string_view text, RemoteRoot::Files& files);
 Status check_listed_path(std::string_view path);
 
 // work(0) to work(count - 1), many at the same time: each waits for the network.
-void ask_at_once(size_t count, const std::function<void(size_t)>& work);
+void ask_in_parallel(size_t count, const std::function<void(size_t)>& work);
 
 // A file of a root, opened. Fails: as http_send(); if the server's file differs from the listed
 // one.

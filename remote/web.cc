@@ -74,7 +74,7 @@ class WebRoot final : public RemoteRoot {
       if (glob.find_first_of("*?[") == glob.npos) names.emplace_back(glob);
     }
     std::vector<Status> taken(names.size());
-    ask_at_once(names.size(), [&](size_t i) {
+    ask_in_parallel(names.size(), [&](size_t i) {
       if (auto found = take_one(names[i]); !found) taken[i] = Failure(std::move(found.error()));
     });
     for (Status& each : taken) CKPT_TRY(each);
@@ -83,7 +83,7 @@ class WebRoot final : public RemoteRoot {
 
   Status take_folder() {
     Result<std::optional<HttpResponse>> sums, index;
-    ask_at_once(2, [&](size_t i) {
+    ask_in_parallel(2, [&](size_t i) {
       if (i == 0) sums = text_of_file(kSums, kMaxSumsBytes);
       if (i == 1) index = text_of_file(kWebIndex, kMaxWebIndexBytes);
     });
@@ -149,7 +149,7 @@ class WebRoot final : public RemoteRoot {
 
 }  // namespace
 
-void ask_at_once(size_t count, const std::function<void(size_t)>& work) {
+void ask_in_parallel(size_t count, const std::function<void(size_t)>& work) {
   constexpr size_t kAskedAtOnce = 32;
   std::atomic<size_t> next = 0;
   const auto take = [&] {

@@ -117,7 +117,7 @@ void on_signal(int) {
 }
 
 // A shell gives what it runs in the background an ignored SIGINT, and that stays as it is.
-void heed(int number) {
+void install_handler(int number) {
   if (std::signal(number, SIG_IGN) != SIG_IGN) std::signal(number, on_signal);
 }
 
@@ -339,7 +339,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // then the write fails, and says so
   std::signal(SIGCHLD, SIG_DFL);  // ignored, it would hide how a started program ended
-  ckpt::heed(SIGINT);
-  ckpt::heed(SIGTERM);
+  ckpt::install_handler(SIGINT);
+  ckpt::install_handler(SIGTERM);
   return ckpt::answered(ckpt::run(argc, argv));
 }

@@ -13,8 +13,9 @@
 namespace ckpt {
 namespace {
 
-// Fields in the order of their findings, and what of them stops every constructor: stop_letter()s.
-// More that stops one class is its quirk "stops_at:FIELD=LETTERS", for a tower the wrapper's.
+// Fields in the order of their findings, and what of them stops every constructor:
+// bad_value_letter()s. More that stops one class is its quirk "stops_at:FIELD=LETTERS", for a tower
+// the wrapper's.
 constexpr std::string_view kComputedInText =
     "attention_multiplier logits_scaling query_pre_attn_scalar rope_local_base_freq sliding_window"
     " block_dim block_ff_dim conv_dim head_dim moe_layer_freq n_group topk_group"
@@ -31,28 +32,28 @@ bool is_bad(std::string_view words, std::string_view field, char kind) {
 }
 
 // `json` is the text part's configuration or the tower's.
-void look_rows(const Look& look, bool is_text, const JsonValue& json) {
-  if (!is_text && !look.on.has_vision_tensors()) return;
-  const std::string place = is_text ? look.on.text_place() : "config.json: vision_config.";
+void check_rows(const CheckContext& context, bool is_text, const JsonValue& json) {
+  if (!is_text && !context.on.has_vision_tensors()) return;
+  const std::string place = is_text ? context.on.text_place() : "config.json: vision_config.";
   const JsonValue* slides = member(json, "use_sliding_window");
   const std::string_view quirks =
-      quirks_of(is_text ? ruling_type(look) : std::string_view(look.on.model_type));
+      quirks_of(is_text ? ruling_type(context) : std::string_view(context.on.model_type));
   const std::string_view fields = is_text ? kComputedInText : kComputedInTower;
   for (const std::string_view field : split_words(fields)) {
     const bool is_read = field != "sliding_window" || slides == nullptr || is_truthy(slides);
     const JsonValue* value = member(json, field);
-    const char kind = stop_letter(value);
+    const char kind = bad_value_letter(value);
     const bool stops = is_bad(kStopEvery, field, kind) || is_bad(quirks, field, kind);
     if (!is_read || !stops) continue;
-    look.tell(fmt::format("{}{}", place, field),
-              "{}; expected a number that this class can compute with",
-              value == nullptr ? "absent" : value->dump());
+    context.tell(fmt::format("{}{}", place, field),
+                 "{}; expected a number that this class can compute with",
+                 value == nullptr ? "absent" : value->dump());
   }
 }
 
 // Heads of Mamba 2 make up its width, whether a layer has it or not.
-void look_mamba_heads(const Look& look) {
-  const Examined& on = look.on;
+void check_mamba_heads(const CheckContext& context) {
+  const Subject& on = context.on;
   const bool fills = has_quirk(on.text_type, "mamba_heads_fill_width");
   if (!fills || on.parameters.table == nullptr) return;
   const Family& table = *on.parameters.table;
@@ -60,45 +61,47 @@ void look_mamba_heads(const Look& look) {
   const auto heads = number_of_fields(table, on.text_config(), "mamba_n_heads");
   constexpr const char* kPlace = "config.json: mamba_n_heads";
   if (!width || !heads || *heads == 0 || *width == 0) {
-    return look.report(kPlace,
-                       "it, mamba_expand and hidden_size are not all whole numbers above zero");
+    return context.report(kPlace,
+                          "it, mamba_expand and hidden_size are not all whole numbers above zero");
   }
-  const JsonValue* said = member(on.text_config(), "mamba_d_head");
-  const bool is_made = said == nullptr || *said == "auto";
-  const std::optional<uint64_t> size = is_made ? *width / *heads : whole(*said);
+  const JsonValue* declared = member(on.text_config(), "mamba_d_head");
+  const bool is_made = declared == nullptr || *declared == "auto";
+  const std::optional<uint64_t> size = is_made ? *width / *heads : whole(*declared);
   if (size && *size * *heads == *width) return;
-  look.tell(kPlace, "{} of {} values each; mamba_expand*hidden_size is {}", *heads,
-            is_made ? "a share" : said->dump(), *width);
+  context.tell(kPlace, "{} of {} values each; mamba_expand*hidden_size is {}", *heads,
+               is_made ? "a share" : declared->dump(), *width);
 }
 
 // Which layers rotate, one entry a layer; an empty list counts as none.
-void look_rotating_layers(const Look& look) {
-  const JsonValue& text = look.on.text_config();
-  if (!has_quirk(look.on.text_type, "lists_rotating_layers")) return;
+void check_rotating_layers(const CheckContext& context) {
+  const JsonValue& text = context.on.text_config();
+  if (!has_quirk(context.on.text_type, "lists_rotating_layers")) return;
   const size_t entries = list_in(text, "no_rope_layers").size();
   const uint64_t layers = whole(known(text, "num_hidden_layers")).value_or(0);
   if (entries == 0 || entries >= layers) return;
-  look.tell("config.json: no_rope_layers", "{} entries; num_hidden_layers is {}", entries, layers);
+  context.tell("config.json: no_rope_layers", "{} entries; num_hidden_layers is {}", entries,
+               layers);
 }
 
 // Fields that vLLM's classes ignore; they compute with the usual value.
-void look_unread(const Look& look) {
-  const Examined& on = look.on;
-  const std::string_view type = ruling_type(look);
+void check_unread(const CheckContext& context) {
+  const Subject& on = context.on;
+  const std::string_view type = ruling_type(context);
   const JsonValue* parallel = member(on.text_config(), "use_parallel_residual");
   if (has_quirk(type, "ignores_parallel_residual") && is_truthy(parallel)) {
-    look.report("config.json: use_parallel_residual", "true, which this class cannot compute");
+    context.report("config.json: use_parallel_residual", "true, which this class cannot compute");
   }
   const JsonValue* bias = member(on.text_config(), "attention_bias");
   const bool lacks_bias = bias != nullptr && !is_truthy(bias) && on.quantization() == nullptr;
   if (lacks_bias && has_quirk(type, "always_biases_qkv")) {
-    look.tell("config.json: attention_bias",
-              "{}; this class has biases of queries, keys and values", bias->dump());
+    context.tell("config.json: attention_bias",
+                 "{}; this class has biases of queries, keys and values", bias->dump());
   }
   const JsonValue* range = member(on.text_config(), "initializer_range");
   const bool is_width = range == nullptr || range->is_boolean() || number(*range).value_or(-1) >= 0;
-  if (!is_width && runs_by_fallback(look.profile, on.model_class)) {
-    look.tell("config.json: initializer_range", "{}; expected a number, at least 0", range->dump());
+  if (!is_width && runs_by_fallback(context.profile, on.model_class)) {
+    context.tell("config.json: initializer_range", "{}; expected a number, at least 0",
+                 range->dump());
   }
   if (!has_quirk(type, "shares_no_key_heads")) return;
   const auto heads =
@@ -106,18 +109,18 @@ void look_unread(const Look& look) {
   const auto shared =
       number_of_fields(*on.parameters.table, on.text_config(), "num_key_value_heads");
   if (!heads || !shared || *heads == *shared) return;
-  look.tell("config.json: num_key_value_heads",
-            "{}; this class has as many as num_attention_heads, {}", *shared, *heads);
+  context.tell("config.json: num_key_value_heads",
+               "{}; this class has as many as num_attention_heads, {}", *shared, *heads);
 }
 
 // Classes of vLLM that compute windows in all layers or in none.
-void look_windows(const Look& look) {
-  const JsonValue& text = look.on.text_config();
-  if (!has_quirk(ruling_type(look), "slides_in_all_or_none")) return;
+void check_windows(const CheckContext& context) {
+  const JsonValue& text = context.on.text_config();
+  if (!has_quirk(ruling_type(context), "slides_in_all_or_none")) return;
   const JsonValue* first = known(text, "max_window_layers");
   const uint64_t layers = whole(known(text, "num_hidden_layers")).value_or(0);
   const uint64_t full = first == nullptr ? 28 : whole(*first).value_or(layers);
-  const std::vector<std::string> types = look.on.layer_types();
+  const std::vector<std::string> types = context.on.layer_types();
   bool is_mixed =
       std::ranges::any_of(types, [&](const std::string& type) { return type != types[0]; });
   if (types.empty()) {
@@ -127,30 +130,30 @@ void look_windows(const Look& look) {
     is_mixed = slides && full > 0 && full < layers;
   }
   if (!is_mixed || full == layers) return;
-  look.tell("config.json: max_window_layers", "{}; this class slides in all {} layers or in none",
-            full, layers);
+  context.tell("config.json: max_window_layers",
+               "{}; this class slides in all {} layers or in none", full, layers);
 }
 
-void look_computed_fields(const Look& look) {
-  if (!look.on.parameters.is_compared()) return;
-  look_rows(look, true, look.on.text_config());
-  const JsonValue* vision = known(look.on.config, "vision_config");
-  if (vision != nullptr && vision->is_object()) look_rows(look, false, *vision);
-  look_mamba_heads(look);
-  look_unread(look);
-  look_windows(look);
-  look_rotating_layers(look);
+void check_computed_fields(const CheckContext& context) {
+  if (!context.on.parameters.is_compared()) return;
+  check_rows(context, true, context.on.text_config());
+  const JsonValue* vision = known(context.on.config, "vision_config");
+  if (vision != nullptr && vision->is_object()) check_rows(context, false, *vision);
+  check_mamba_heads(context);
+  check_unread(context);
+  check_windows(context);
+  check_rotating_layers(context);
 }
 
 constexpr Check kComputedFieldChecks[] = {
     {"C43", "numbers that constructors compute with are numbers", "U: vllm*",
      "unsupported operand type(s); ZeroDivisionError; AssertionError", kTakeConfig,
-     look_computed_fields},
+     check_computed_fields},
 };
 
 }  // namespace
 
-char stop_letter(const JsonValue* value) {
+char bad_value_letter(const JsonValue* value) {
   if (value == nullptr) return 'a';
   if (value->is_null()) return 'n';
   if (value->is_string()) return 't';

@@ -24,172 +24,175 @@ std::string_view outer_type(const Family& family) {
 }
 
 // The model_type that goes with the class; empty where the class is not known here.
-std::string_view type_of_class(const Examined& on) {
+std::string_view type_of_class(const Subject& on) {
   const Family* table = table_of_architecture(on.model_class);
   if (table == nullptr) return {};
   return on.has_text_config() ? outer_type(*table) : table->text_type();
 }
 
-void look_readable(const Look& look) {
-  if (look.on.is_gguf) return;
-  if (const std::string* fault = find_mapped(look.on.broken, kConfig)) {
-    look.report(kConfig, *fault);
-  } else if (look.on.config.is_null()) {
-    look.report(kConfig, "missing");
-  } else if (look.on.model_type.empty()) {
+void check_readable(const CheckContext& context) {
+  if (context.on.is_gguf) return;
+  if (const std::string* fault = find_mapped(context.on.broken, kConfig)) {
+    context.report(kConfig, *fault);
+  } else if (context.on.config.is_null()) {
+    context.report(kConfig, "missing");
+  } else if (context.on.model_type.empty()) {
     std::optional<Fix> fix;
-    if (const std::string_view type = type_of_class(look.on); !type.empty()) {
+    if (const std::string_view type = type_of_class(context.on); !type.empty()) {
       fix = advised("copy config.json from the source model");
       fix->step = fmt::format("config:set=model_type=\"{}\"", type);
     }
-    look.report(kConfig, "no model_type", {}, {}, std::move(fix));
+    context.report(kConfig, "no model_type", {}, {}, std::move(fix));
   }
 }
 
 // Half-wrapped: said to be a wrapper, written flat.
-bool is_half_wrapped(const Examined& on) {
+bool is_half_wrapped(const Subject& on) {
   return is_flat_wrapper(on.model_type) && !on.has_text_config();
 }
 
-void look_model_type(const Look& look) {
-  const Examined& on = look.on;
-  if (on.model_type.empty() || knows_model_type(look.profile, on.model_type)) return;
+void check_model_type(const CheckContext& context) {
+  const Subject& on = context.on;
+  if (on.model_type.empty() || knows_model_type(context.profile, on.model_type)) return;
   std::optional<Fix> fix;
   const Family* family = is_text_type(on.model_type) ? table_of_model_type(on.model_type) : nullptr;
-  if (family == nullptr || !knows_model_type(look.profile, outer_type(*family))) {
-    fix = advised(release_with(look.profile, knows_model_type, on.model_type));
+  if (family == nullptr || !knows_model_type(context.profile, outer_type(*family))) {
+    fix = advised(release_with(context.profile, knows_model_type, on.model_type));
   }
-  look.report("config.json: model_type",
-              fmt::format("'{}', which {} does not know", on.model_type, look.profile.help), {},
-              fmt::format("The checkpoint you are trying to load has model type `{}` but "
-                          "Transformers does not recognize this architecture",
-                          on.model_type),
-              std::move(fix));
+  context.report("config.json: model_type",
+                 fmt::format("'{}', which {} does not know", on.model_type, context.profile.help),
+                 {},
+                 fmt::format("The checkpoint you are trying to load has model type `{}` but "
+                             "Transformers does not recognize this architecture",
+                             on.model_type),
+                 std::move(fix));
 }
 
 // vLLM takes the bare model of model_type then, where transformers has one.
-void look_no_class(const Look& look) {
-  const bool is_served = look.is(Program::kVllm) && !look.on.is_wrapper &&
-                         knows_model_type(look.profile.transformers(), look.on.model_type);
-  look.report("config.json: architectures", "names no class",
-              is_served ? std::optional(Severity::kUnsound) : std::nullopt,
-              is_served ? "served as a model that makes embeddings" : "");
+void check_no_class(const CheckContext& context) {
+  const bool is_served = context.is(Program::kVllm) && !context.on.is_wrapper &&
+                         knows_model_type(context.profile.transformers(), context.on.model_type);
+  context.report("config.json: architectures", "names no class",
+                 is_served ? std::optional(Severity::kUnsound) : std::nullopt,
+                 is_served ? "served as a model that makes embeddings" : "");
 }
 
-void look_model_class(const Look& look) {
-  const Examined& on = look.on;
+void check_model_class(const CheckContext& context) {
+  const Subject& on = context.on;
   if (on.config.is_null()) return;
-  if (on.model_class.empty()) return look_no_class(look);
-  if (knows_model_class(look.profile, on.model_class)) return;
-  Found found{"config.json: architectures",
-              fmt::format("'{}', which {} does not have", on.model_class, look.profile.help)};
-  if (look.is(Program::kSglang)) {
+  if (on.model_class.empty()) return check_no_class(context);
+  if (knows_model_class(context.profile, on.model_class)) return;
+  CheckFinding found{
+      "config.json: architectures",
+      fmt::format("'{}', which {} does not have", on.model_class, context.profile.help)};
+  if (context.is(Program::kSglang)) {
     found.symptom = fmt::format(
         "{} has no SGlang implementation and the Transformers "
         "implementation is not compatible with SGLang",
         on.model_class);
   }
-  if (look.is(Program::kOllama)) {
+  if (context.is(Program::kOllama)) {
     found.symptom = fmt::format("unsupported architecture \"{}\"", on.model_class);
     found.fix = gguf_instead(on);
-    return look.out.push_back(std::move(found));
+    return context.out.push_back(std::move(found));
   }
-  if (look.is_server() && has_fallback_class(look.profile, on.model_class) &&
-      knows_model_type(look.profile, on.model_type)) {
+  if (context.is_server() && has_fallback_class(context.profile, on.model_class) &&
+      knows_model_type(context.profile, on.model_type)) {
     found.severity = Severity::kWarning;
     found.symptom = "runs through the Transformers fallback, if at all";
   }
   const std::string_view type = on.model_type.empty() ? type_of_class(on) : on.model_type;
   if (!is_text_type(type) && !is_half_wrapped(on)) {
-    found.fix = advised(release_with(look.profile, knows_model_class, on.model_class));
+    found.fix = advised(release_with(context.profile, knows_model_class, on.model_class));
   }
-  look.out.push_back(std::move(found));
+  context.out.push_back(std::move(found));
 }
 
 // A wrapper's class asks a text model's configuration for parts that it does not have.
-bool is_text_under_wrapper(const Look& look) {
-  const Examined& on = look.on;
-  return look.is_server() && is_text_type(on.model_type) && !on.has_text_config() &&
+bool is_text_under_wrapper(const CheckContext& context) {
+  const Subject& on = context.on;
+  return context.is_server() && is_text_type(on.model_type) && !on.has_text_config() &&
          on.model_class.starts_with("Qwen3_5") &&
          on.model_class.ends_with("ForConditionalGeneration");
 }
 
-void look_half_wrapped(const Look& look) {
-  const Examined& on = look.on;
+void check_half_wrapped(const CheckContext& context) {
+  const Subject& on = context.on;
   constexpr const char* kPlace = "config.json: text_config";
   if (is_half_wrapped(on)) {
-    look.tell(kPlace,
-              "absent, though model_type '{}' is a wrapper's; every number "
-              "of the text model would be the class's default",
-              on.model_type);
-  } else if (is_text_under_wrapper(look)) {
-    look.report(kPlace,
-                fmt::format("absent, though '{}' is a wrapper's class; model_type '{}' is "
-                            "the text model's",
-                            on.model_class, on.model_type),
-                Severity::kUnloaded, "object has no attribute 'vision_config'");
+    context.tell(kPlace,
+                 "absent, though model_type '{}' is a wrapper's; every number "
+                 "of the text model would be the class's default",
+                 on.model_type);
+  } else if (is_text_under_wrapper(context)) {
+    context.report(kPlace,
+                   fmt::format("absent, though '{}' is a wrapper's class; model_type '{}' is "
+                               "the text model's",
+                               on.model_class, on.model_type),
+                   Severity::kUnloaded, "object has no attribute 'vision_config'");
   }
 }
 
-void look_text_type(const Look& look) {
-  if (!is_flat_wrapper(look.on.model_type) || !look.on.has_text_config()) return;
-  const std::string_view expected = table_of_model_type(look.on.model_type)->text_type();
-  const bool is_said = member(look.on.text_config(), "model_type") != nullptr;  // else the class's
-  if (!is_said || look.on.text_type == expected) return;
+void check_text_type(const CheckContext& context) {
+  if (!is_flat_wrapper(context.on.model_type) || !context.on.has_text_config()) return;
+  const std::string_view expected = table_of_model_type(context.on.model_type)->text_type();
+  const bool is_declared =
+      member(context.on.text_config(), "model_type") != nullptr;  // else the class's
+  if (!is_declared || context.on.text_type == expected) return;
   Fix fix;
   fix.step = fmt::format("config:set=text_config.model_type=\"{}\"", expected);
-  look.report("config.json: text_config.model_type",
-              fmt::format("'{}'; expected '{}'", look.on.text_type, expected), {}, {},
-              std::move(fix));
+  context.report("config.json: text_config.model_type",
+                 fmt::format("'{}'; expected '{}'", context.on.text_type, expected), {}, {},
+                 std::move(fix));
 }
 
-void look_rope(const Look& look) {
-  const Examined& on = look.on;
+void check_rope(const CheckContext& context) {
+  const Subject& on = context.on;
   if (!has_quirk(on.text_type, "theta_inside") || !on.has_text_config()) return;
   for (const std::string_view key :
        {"rope_parameters", "rope_scaling", "rope_theta", "partial_rotary_factor"}) {
     if (known(on.config, key) == nullptr) continue;
-    look.report(fmt::format("config.json: {}", key),
-                "next to text_config; rope belongs only inside text_config");
+    context.report(fmt::format("config.json: {}", key),
+                   "next to text_config; rope belongs only inside text_config");
   }
   const JsonValue* rope = on.text_field("rope_parameters");
   if (rope == nullptr) rope = on.text_field("rope_scaling");
   if (known(rope, "rope_theta") != nullptr || on.text_field("rope_theta") != nullptr) return;
-  look.report("config.json: text_config.rope_parameters",
-              "no rope_theta; the default of the class is 10000");
+  context.report("config.json: text_config.rope_parameters",
+                 "no rope_theta; the default of the class is 10000");
 }
 
-void look_rope_type(const Look& look) {
+void check_rope_type(const CheckContext& context) {
   for (const std::string_view key : {"rope_parameters", "rope_scaling"}) {
-    const JsonValue* rope = look.on.text_field(key);
+    const JsonValue* rope = context.on.text_field(key);
     if (rope == nullptr) continue;
     const std::string* old_name = text_of(*rope, "type");
     const std::string* new_name = text_of(*rope, "rope_type");
     if (old_name == nullptr || new_name == nullptr || *old_name == *new_name) continue;
     if (*old_name == "mrope" && *new_name == "default") continue;
-    look.tell(fmt::format("config.json: {}", key), "type '{}' and rope_type '{}' differ", *old_name,
-              *new_name);
+    context.tell(fmt::format("config.json: {}", key), "type '{}' and rope_type '{}' differ",
+                 *old_name, *new_name);
   }
 }
 
-void look_dtype(const Look& look) {
-  if (look.on.config.is_null()) return;
+void check_dtype(const CheckContext& context) {
+  if (context.on.config.is_null()) return;
   const auto has = [](const JsonValue& json) {
     return known(json, "dtype") != nullptr || known(json, "torch_dtype") != nullptr;
   };
-  if (has(look.on.config) || has(look.on.text_config())) return;
-  look.report("config.json: dtype", "no dtype at all; a reader may take float32");
+  if (has(context.on.config) || has(context.on.text_config())) return;
+  context.report("config.json: dtype", "no dtype at all; a reader may take float32");
 }
 
 // Layers that carry the tensors of the other kind.
-void look_layer_kinds(const Look& look, const std::vector<std::string>& types) {
+void check_layer_kinds(const CheckContext& context, const std::vector<std::string>& types) {
   for (size_t layer = 0; layer < types.size(); ++layer) {
     const bool is_linear = types[layer] == "linear_attention";
     const std::string absent = is_linear ? "self_attn.q_proj" : "linear_attn.out_proj";
     for (const std::string_view prefix : {"model.layers.", "model.language_model.layers."}) {
-      if (look.on.modules.count(fmt::format("{}{}.{}", prefix, layer, absent)) == 0) continue;
-      look.tell(fmt::format("config.json: layer_types[{}]", layer), "'{}', but the layer has {}",
-                types[layer], absent);
+      if (context.on.modules.count(fmt::format("{}{}.{}", prefix, layer, absent)) == 0) continue;
+      context.tell(fmt::format("config.json: layer_types[{}]", layer), "'{}', but the layer has {}",
+                   types[layer], absent);
     }
   }
 }
@@ -211,140 +214,143 @@ bool transformers_knows(const Profile& profile, std::string_view type) {
 }
 
 // Families list the words that their classes alone know, as the oldest transformers has them.
-bool class_knows(const Look& look, std::string_view type) {
-  const std::string_view ruling = ruling_type(look);
+bool class_knows(const CheckContext& context, std::string_view type) {
+  const std::string_view ruling = ruling_type(context);
   const auto is_named = [&](std::string_view word) {
     return has_quirk(ruling, fmt::format("layer_type:{}", word));
   };
   const bool is_word = find_by(kLayerTypes, &LayerTypeWord::word, type) != nullptr;
-  const bool is_any = table_of_model_type(ruling) == nullptr &&
-                      (is_word || !look.profile.has_transformers_4());
+  const bool is_any =
+      table_of_model_type(ruling) == nullptr && (is_word || !context.profile.has_transformers_4());
   return layer_type(type).is_of_any_class || is_any || is_named(type) ||
          std::ranges::any_of(kLayerTypes, [&](const LayerTypeWord& older) {
            return older.newer_word == type && is_named(older.word);
          });
 }
 
-std::optional<Fix> older_word(const Look& look, std::string_view type) {
-  const std::string_view older = older_layer_type(type, look.on.text_type);
-  const bool is_known = older != type && transformers_knows(look.profile, older);
+std::optional<Fix> older_word(const CheckContext& context, std::string_view type) {
+  const std::string_view older = older_layer_type(type, context.on.text_type);
+  const bool is_known = older != type && transformers_knows(context.profile, older);
   return is_known ? std::optional(Fix{"serving-config", {}, {}, false, 0}) : std::nullopt;
 }
 
-void look_layer_types(const Look& look) {
-  const std::vector<std::string> types = look.on.layer_types();
-  const JsonValue* count = look.on.text_field("num_hidden_layers");
+void check_layer_types(const CheckContext& context) {
+  const std::vector<std::string> types = context.on.layer_types();
+  const JsonValue* count = context.on.text_field("num_hidden_layers");
   if (types.empty() || count == nullptr) return;
-  const bool is_old = look.profile.has_transformers_4();
+  const bool is_old = context.profile.has_transformers_4();
   // Neither classes of transformers 4.57 nor those of vLLM 0.17.1 read the list.
-  const bool is_free = has_word(kFreeLayerTypes, look.on.text_type) ||
-                       has_quirk(look.on.text_type, "free_layer_types") ||
-                       (is_old && has_quirk(look.on.text_type, "ignores_layer_types"));
-  if (look.is(Program::kVllm) && is_free) return;
+  const bool is_free = has_word(kFreeLayerTypes, context.on.text_type) ||
+                       has_quirk(context.on.text_type, "free_layer_types") ||
+                       (is_old && has_quirk(context.on.text_type, "ignores_layer_types"));
+  if (context.is(Program::kVllm) && is_free) return;
   const auto layers = whole(*count);
   const bool may_be_longer =
-      look.is(Program::kVllm) && has_quirk(look.on.text_type, "takes_longer_layer_types");
+      context.is(Program::kVllm) && has_quirk(context.on.text_type, "takes_longer_layer_types");
   if (layers && *layers != types.size() && !(may_be_longer && *layers < types.size())) {
     // The classes of 5.x compare them, and of 4.57 those that have layer_types.
-    const bool is_compared = !look.profile.has_transformers_4() ||
-                             !has_quirk(look.on.text_type, "counts_no_layer_types");
-    const bool reads_alone = !look.profile.serves() && is_compared;
-    look.report("config.json: layer_types",
-                fmt::format("{} entries; num_hidden_layers is {}", types.size(), *layers),
-                reads_alone ? std::optional(Severity::kUnloaded) : std::nullopt);
+    const bool is_compared = !context.profile.has_transformers_4() ||
+                             !has_quirk(context.on.text_type, "counts_no_layer_types");
+    const bool reads_alone = !context.profile.serves() && is_compared;
+    context.report("config.json: layer_types",
+                   fmt::format("{} entries; num_hidden_layers is {}", types.size(), *layers),
+                   reads_alone ? std::optional(Severity::kUnloaded) : std::nullopt);
   }
   for (const std::string& type : types) {
-    if (look.is(Program::kTensorrt)) continue;  // layer_types_not_checked
-    if (!transformers_knows(look.profile, type)) {
-      return look.report("config.json: layer_types",
-                         fmt::format("'{}' is not a layer type of {}", type, look.profile.title()),
-                         Severity::kUnloaded, "The `layer_types` entries must be in (...)",
-                         older_word(look, type));
+    if (context.is(Program::kTensorrt)) continue;  // layer_types_not_checked
+    if (!transformers_knows(context.profile, type)) {
+      return context.report(
+          "config.json: layer_types",
+          fmt::format("'{}' is not a layer type of {}", type, context.profile.title()),
+          Severity::kUnloaded, "The `layer_types` entries must be in (...)",
+          older_word(context, type));
     }
-    if (class_knows(look, type)) continue;
-    return look.tell("config.json: layer_types", "'{}' is not a layer type", type);
+    if (class_knows(context, type)) continue;
+    return context.tell("config.json: layer_types", "'{}' is not a layer type", type);
   }
-  if (has_quirk(look.on.text_type, "delta_class")) look_layer_kinds(look, types);
+  if (has_quirk(context.on.text_type, "delta_class")) check_layer_kinds(context, types);
 }
 
-void look_vision_config(const Look& look) {
-  const Examined& on = look.on;
+void check_vision_config(const CheckContext& context) {
+  const Subject& on = context.on;
   if (!is_flat_wrapper(on.model_type) || !on.has_text_config()) return;
   const JsonValue* vision = known(on.config, "vision_config");
-  if (vision == nullptr) return look.report("config.json: vision_config", "absent from a wrapper");
+  if (vision == nullptr)
+    return context.report("config.json: vision_config", "absent from a wrapper");
   const JsonValue* out = known(*vision, "out_hidden_size");
   const JsonValue* hidden = on.text_field("hidden_size");
   if (out == nullptr || hidden == nullptr || *out == *hidden) return;
   // Without a tower nothing meets the text model.
   const auto weight = on.has_vision_tensors() ? std::nullopt : std::optional(Severity::kWarning);
-  look.report("config.json: vision_config.out_hidden_size",
-              fmt::format("{}; the text model's hidden_size is {}", out->dump(), hidden->dump()),
-              weight);
+  context.report("config.json: vision_config.out_hidden_size",
+                 fmt::format("{}; the text model's hidden_size is {}", out->dump(), hidden->dump()),
+                 weight);
 }
 
-void look_interval(const Look& look) {
-  const Examined& on = look.on;
+void check_interval(const CheckContext& context) {
+  const Subject& on = context.on;
   if (!has_quirk(on.text_type, "full_attention_interval") || !on.has_text_config()) return;
   if (on.text_field("full_attention_interval") != nullptr) return;
-  look.report("config.json: text_config.full_attention_interval",
-              "absent; the loader does not derive it from layer_types");
+  context.report("config.json: text_config.full_attention_interval",
+                 "absent; the loader does not derive it from layer_types");
 }
 
-void look_no_vision(const Look& look) {
-  if (known(look.on.config, "vision_config") == nullptr || look.on.has_vision_tensors()) return;
-  look.report("config.json: vision_config", "the weights hold no vision tower");
+void check_no_vision(const CheckContext& context) {
+  if (known(context.on.config, "vision_config") == nullptr || context.on.has_vision_tensors())
+    return;
+  context.report("config.json: vision_config", "the weights hold no vision tower");
 }
 
-void look_remote_code(const Look& look) {
-  if (known(look.on.config, "auto_map") == nullptr) return;
+void check_remote_code(const CheckContext& context) {
+  if (known(context.on.config, "auto_map") == nullptr) return;
   // Its converter runs the tokenizer's code for these (conversion/{deepseek,nemotron}.py).
   const bool is_trusted =
-      look.is(Program::kLlamaCpp) &&
-      has_word(" DeepseekV3ForCausalLM NemotronHForCausalLM ", look.on.model_class);
+      context.is(Program::kLlamaCpp) &&
+      has_word(" DeepseekV3ForCausalLM NemotronHForCausalLM ", context.on.model_class);
   if (is_trusted) return;
-  look.report("config.json: auto_map", "the folder asks for code of its own");
+  context.report("config.json: auto_map", "the folder asks for code of its own");
 }
 
 constexpr Check kConfigChecks[] = {
     {"C01", "config.json can be read and names a model_type", "U: all",
-     "Unrecognized model; JSON errors", "copy config.json from the source model", look_readable},
+     "Unrecognized model; JSON errors", "copy config.json from the source model", check_readable},
     {"C02", "the program knows the model_type", "U: vllm* sglang transformers*", "", "",
-     look_model_type, "vl-wrap"},
+     check_model_type, "vl-wrap"},
     {"C03", "the program has the model class",
-     "U: vllm* sglang tensorrt-llm llama.cpp ollama, I: transformers-4",
-     "unsupported architecture", "", look_model_class, "vl-wrap"},
+     "U: vllm* sglang tensorrt-llm llama.cpp ollama, I: transformers-4", "unsupported architecture",
+     "", check_model_class, "vl-wrap"},
     {"C04", "a wrapper's model_type or class has a text_config", "S: all",
      "query, key and positions must have the same batch_size and seq_len; or wrong dimensions", "",
-     look_half_wrapped, "vl-wrap"},
+     check_half_wrapped, "vl-wrap"},
     {"C05", "text_config.model_type is the family's", "U: vllm* sglang, W: tensorrt-llm llama.cpp",
-     "Invalid model_type", "", look_text_type, "config"},
+     "Invalid model_type", "", check_text_type, "config"},
     {"C06", "rope is complete, and only inside text_config",
      "S: vllm*, W: sglang tensorrt-llm llama.cpp transformers*",
      "query, key and positions must have the same batch_size and seq_len; garbage in long texts",
-     "", look_rope, "vl-wrap"},
+     "", check_rope, "vl-wrap"},
     {"C07", "one rope type", "U: vllm*, W: sglang tensorrt-llm transformers*",
-     "ValueError: conflicting rope types", "", look_rope_type, "serving-config"},
+     "ValueError: conflicting rope types", "", check_rope_type, "serving-config"},
     {"C09", "config.json sets dtype", "W: vllm*, I: sglang tensorrt-llm llama.cpp transformers-5",
-     "weights in float32", "", look_dtype, "serving-config"},
+     "weights in float32", "", check_dtype, "serving-config"},
     {"C11", "layer_types fit the layers",
      "U: vllm* sglang tensorrt-llm llama.cpp, W: transformers*", "missing weights of linear_attn",
-     kTakeConfig, look_layer_types},
+     kTakeConfig, check_layer_types},
     {"C12", "vision_config fits the text model", "U: vllm* sglang, W: tensorrt-llm",
-     "errors while the tower is made", "", look_vision_config, "vl-wrap"},
+     "errors while the tower is made", "", check_vision_config, "vl-wrap"},
     {"C14", "the vision tower's weights are there", "W: sglang, I: vllm* tensorrt-llm",
      "parameters of the vision tower are never filled", "serve with --language-model-only",
-     look_no_vision},
+     check_no_vision},
     {"C15", "the folder needs no code of its own",
      "U: llama.cpp, W: vllm* sglang tensorrt-llm transformers*", "asks for trust_remote_code",
-     "serve with --trust-remote-code, or use the native class", look_remote_code},
+     "serve with --trust-remote-code, or use the native class", check_remote_code},
     {"C16", "full_attention_interval is there", "U: sglang",
-     "'Qwen3_5TextConfig' object has no attribute 'full_attention_interval'", "", look_interval,
+     "'Qwen3_5TextConfig' object has no attribute 'full_attention_interval'", "", check_interval,
      "serving-config"},
 };
 
 }  // namespace
 
-std::string layer_types_not_checked(const Examined& on, const Profile& profile) {
+std::string layer_types_not_checked(const Subject& on, const Profile& profile) {
   if (profile.program != Program::kTensorrt) return {};
   for (const std::string& type : on.layer_types()) {
     if (transformers_knows(profile, type)) continue;

@@ -48,16 +48,16 @@ constexpr NumberRule kVision[] = {
 };
 
 // "" where the number is a size above zero; else what is wrong, and how it weighs.
-struct Judged {
+struct NumberVerdict {
   std::string_view wrong;
   char weight = '-';
 };
-Judged judge(const JsonValue& value, std::string_view letters) {
+NumberVerdict judge(const JsonValue& value, std::string_view letters) {
   if (value.is_null()) return {"null", letters[0]};
   if (value.is_boolean()) return {"a truth value", letters[value.get<bool>() ? 3 : 1]};
   if (value.is_number_integer()) {
     if (value.is_number_unsigned() && value.get<uint64_t>() > 0) return {};
-    return value == 0 ? Judged{"zero", letters[1]} : Judged{"negative", letters[2]};
+    return value == 0 ? NumberVerdict{"zero", letters[1]} : NumberVerdict{"negative", letters[2]};
   }
   if (value.is_number()) return {"no whole number", 'U'};
   return {"no number", 'U'};
@@ -70,7 +70,7 @@ struct Level {
   bool has_weights = true;  // where there are none, no shape tells 1 from true
 };
 
-std::vector<Level> levels_of(const Examined& on) {
+std::vector<Level> levels_of(const Subject& on) {
   if (on.config.is_null()) return {};
   std::vector<Level> out;
   const std::string prefix = on.text_place();
@@ -90,84 +90,84 @@ std::vector<Level> levels_of(const Examined& on) {
   return out;
 }
 
-void look_number(const Look& look, const Level& level, const NumberRule& rule, std::string_view key,
-                 char weight) {
+void check_number(const CheckContext& context, const Level& level, const NumberRule& rule,
+                  std::string_view key, char weight) {
   const JsonValue* value = member(*level.json, key);
   if (value == nullptr) return;
-  Judged judged = judge(*value, rule.letters);
+  NumberVerdict judged = judge(*value, rule.letters);
   const bool is_divisor = has_word(" num_heads num_position_embeddings ", key);
   const bool is_small = value->is_boolean() || *value == 0;
   if (!level.has_weights && is_small && !is_divisor) judged.weight = 'S';
   if (judged.weight != weight) return;
-  look.tell(fmt::format("{}{}", level.prefix, key),
-            "{}, which is {}; expected a whole number above zero", value->dump(), judged.wrong);
+  context.tell(fmt::format("{}{}", level.prefix, key),
+               "{}, which is {}; expected a whole number above zero", value->dump(), judged.wrong);
 }
 
-void look_numbers(const Look& look, char weight) {
-  for (const Level& level : levels_of(look.on)) {
+void check_config_numbers(const CheckContext& context, char weight) {
+  for (const Level& level : levels_of(context.on)) {
     for (const NumberRule& rule : level.rules) {
-      for (const auto key : split_words(rule.keys)) look_number(look, level, rule, key, weight);
+      for (const auto key : split_words(rule.keys)) check_number(context, level, rule, key, weight);
     }
   }
 }
 
-void look_refused(const Look& look) { look_numbers(look, 'U'); }
-void look_taken(const Look& look) { look_numbers(look, 'S'); }
+void check_refused(const CheckContext& context) { check_config_numbers(context, 'U'); }
+void check_taken(const CheckContext& context) { check_config_numbers(context, 'S'); }
 
-void look_length(const Look& look) {
-  const JsonValue* length = member(look.on.text_config(), "max_position_embeddings");
+void check_length(const CheckContext& context) {
+  const JsonValue* length = member(context.on.text_config(), "max_position_embeddings");
   if (length == nullptr) return;
   if (*length == true) return;
   if (length->is_number() && *number(*length) >= 1) return;
-  look.tell("config.json: max_position_embeddings", "{}; expected a number of tokens",
-            length->dump());
+  context.tell("config.json: max_position_embeddings", "{}; expected a number of tokens",
+               length->dump());
 }
 
-const JsonValue* experts_of(const Examined& on) {
+const JsonValue* experts_of(const Subject& on) {
   for (const std::string_view key : split_words(kExpertCounts)) {
-    if (const JsonValue* said = on.text_field(key)) return said;
+    if (const JsonValue* declared = on.text_field(key)) return declared;
   }
   return nullptr;
 }
 
 // llama.cpp divides the experts of any model; other programs have classes, as transformers, which
 // has the field where it reads it.
-bool has_groups(const Look& look) {
-  const Family* family = family_of_type(look.on.text_type);
-  if (family == nullptr || look.profile.runs_llama_server()) return true;
-  const JsonValue* method = look.on.text_field("topk_method");
-  const bool is_greedy = !look.profile.serves() && (method == nullptr || *method == "greedy");
+bool has_groups(const CheckContext& context) {
+  const Family* family = family_of_type(context.on.text_type);
+  if (family == nullptr || context.profile.runs_llama_server()) return true;
+  const JsonValue* method = context.on.text_field("topk_method");
+  const bool is_greedy = !context.profile.serves() && (method == nullptr || *method == "greedy");
   if (is_greedy && has_word(family->quirks, "groups_by_method")) return false;
   const Profile& reader = *find_profile("transformers-5");
   return !section_with(reader, "field n_group=", family->text_type()).empty();
 }
 
 // DeepSeek and those like it choose groups of experts first.
-void look_groups(const Look& look) {
-  if (!has_groups(look)) return;
-  const uint64_t groups = whole(look.on.text_field("n_group")).value_or(0);
-  const uint64_t count = whole(experts_of(look.on)).value_or(0);
+void check_groups(const CheckContext& context) {
+  if (!has_groups(context)) return;
+  const uint64_t groups = whole(context.on.text_field("n_group")).value_or(0);
+  const uint64_t count = whole(experts_of(context.on)).value_or(0);
   if (groups == 0 || count == 0) return;  // C21, C42, C43
   if (count % groups != 0) {
-    look.tell("config.json: n_group", "{}, which does not divide {} experts", groups, count);
+    context.tell("config.json: n_group", "{}, which does not divide {} experts", groups, count);
   }
-  const auto most = whole(look.on.text_field("topk_group"));
+  const auto most = whole(context.on.text_field("topk_group"));
   if (!most || *most <= groups) return;
-  look.tell("config.json: topk_group", "{}; there are {} groups (n_group)", *most, groups);
+  context.tell("config.json: topk_group", "{}; there are {} groups (n_group)", *most, groups);
 }
 
 // The class makes its embedding with the row of this token.
-void look_padding(const Look& look) {
-  const Examined& on = look.on;
+void check_padding(const CheckContext& context) {
+  const Subject& on = context.on;
   const JsonValue* pad = on.text_field("pad_token_id");
   const JsonValue* size = on.text_field("vocab_size");
   if (pad == nullptr || size == nullptr || !pad->is_number_integer()) return;
-  const bool is_read = has_listed(look.profile, "embeddings with padding", on.text_type, false);
+  const bool is_read = has_listed(context.profile, "embeddings with padding", on.text_type, false);
   const auto rows = number(*size);
   if (!is_read || !rows || !(*rows > 0)) return;
   const double id = *number(*pad);
   if (id < *rows && id >= -*rows) return;
-  look.tell(on.text_place("pad_token_id"), "{}; vocab_size is {}", pad->dump(), size->dump());
+  context.tell(on.text_place("pad_token_id"), "{}; vocab_size is {}", pad->dump(), size->dump());
 }
 
 // Fields that a GGUF's key of the family comes from.
@@ -181,37 +181,38 @@ std::string_view fields_of_key(const Family* family, std::string_view key) {
 }
 
 // The class's own number may be more than there are.
-void look_usual_experts(const Look& look, const Family& family, std::string_view fields) {
-  const JsonValue& text = look.on.text_config();
+void check_usual_experts(const CheckContext& context, const Family& family,
+                         std::string_view fields) {
+  const JsonValue& text = context.on.text_config();
   const auto is_there = [&](std::string_view field) { return member(text, field) != nullptr; };
-  const auto experts = whole(experts_of(look.on));
+  const auto experts = whole(experts_of(context.on));
   if (!experts || *experts == 0 || std::ranges::any_of(split_words(fields), is_there)) return;
   for (const auto field : split_words(fields)) {
     const auto usual = std::ranges::find(family.defaults, field, &ClassDefault::field);
     if (usual == family.defaults.end() || !are_digits(usual->value)) continue;
     const auto count = number_of_fields(family, JsonValue::object(), usual->value);
     if (!count || *count <= *experts) continue;
-    look.tell(look.on.text_place(field), "absent, which is {}; expected at most num_experts, {}",
-              *count, *experts);
+    context.tell(context.on.text_place(field),
+                 "absent, which is {}; expected at most num_experts, {}", *count, *experts);
   }
 }
 
 // How many experts compute each token.
-void look_chosen_experts(const Look& look) {
-  const JsonValue* experts = experts_of(look.on);
+void check_chosen_experts(const CheckContext& context) {
+  const JsonValue* experts = experts_of(context.on);
   const uint64_t most = whole(experts).value_or(UINT64_MAX);
-  const Family* family = family_of_type(look.on.text_type);
+  const Family* family = family_of_type(context.on.text_type);
   const std::string_view fields = fields_of_key(family, "expert_used_count");
-  if (family != nullptr) look_usual_experts(look, *family, fields);
+  if (family != nullptr) check_usual_experts(context, *family, fields);
   for (const auto field : split_words(fields)) {
-    const JsonValue* chosen = member(look.on.text_config(), field);
+    const JsonValue* chosen = member(context.on.text_config(), field);
     if (chosen == nullptr || (chosen->is_null() && experts == nullptr)) continue;
     const auto count = whole(*chosen);
     if (count == 0 && most == 0) continue;  // a dense model of a class that may have experts
     if (count && *count > 0 && *count <= most) continue;
-    const bool is_refused = !look.profile.serves() && !look.profile.has_transformers_4() &&
+    const bool is_refused = !context.profile.serves() && !context.profile.has_transformers_4() &&
                             !chosen->is_number_integer() && !chosen->is_null();
-    look.report(
+    context.report(
         fmt::format("config.json: {}", field),
         fmt::format("{}; expected a whole number above zero, at most num_experts", chosen->dump()),
         is_refused ? std::optional(Severity::kUnloaded) : std::nullopt);
@@ -219,48 +220,48 @@ void look_chosen_experts(const Look& look) {
 }
 
 // transformers' masks and caches are made of the window, in some classes whatever the layers are.
-void look_window(const Look& look) {
-  const JsonValue& text = look.on.text_config();
-  const std::vector<std::string> types = look.on.layer_types();
+void check_window(const CheckContext& context) {
+  const JsonValue& text = context.on.text_config();
+  const std::vector<std::string> types = context.on.layer_types();
   const bool slides = std::ranges::find(types, "sliding_attention") != types.end();
   const bool is_patterned = member(text, "sliding_window_pattern") != nullptr;
   const std::string_view unlisted = is_patterned ? "patterned" : "unlisted";
   const std::string_view layers = types.empty() ? unlisted : slides ? "sliding" : "full";
   const auto kinds =
-      section_with(look.profile, fmt::format("windows {}=", layers), look.on.text_type);
+      section_with(context.profile, fmt::format("windows {}=", layers), context.on.text_type);
   const JsonValue* window = member(text, "sliding_window");
-  const char kind = stop_letter(window);
+  const char kind = bad_value_letter(window);
   const bool is_refused = kinds.find(static_cast<char>(kind - 'a' + 'A')) != kinds.npos;
   if (kinds == "u") {
-    look.report(look.on.text_place("layer_types"), "has sliding_attention, which fails here");
+    context.report(context.on.text_place("layer_types"), "has sliding_attention, which fails here");
   } else if (is_refused || kinds.find(kind) != kinds.npos) {
-    look.report(look.on.text_place("sliding_window"),
-                fmt::format("{}; expected the window of layers that slide",
-                            window == nullptr ? "absent" : window->dump()),
-                is_refused ? std::optional(Severity::kUnloaded) : std::nullopt);
+    context.report(context.on.text_place("sliding_window"),
+                   fmt::format("{}; expected the window of layers that slide",
+                               window == nullptr ? "absent" : window->dump()),
+                   is_refused ? std::optional(Severity::kUnloaded) : std::nullopt);
   } else if (kinds.ends_with('o') && !is_true(text, "use_sliding_window")) {
-    look.report(look.on.text_place("use_sliding_window"),
-                "not true, and layer_types has sliding_attention");
+    context.report(context.on.text_place("use_sliding_window"),
+                   "not true, and layer_types has sliding_attention");
   }
 }
 
 // Models that transformers makes, and that fail with their first tokens.
-void look_first_tokens(const Look& look) {
-  const JsonValue& text = look.on.text_config();
-  if (look.profile.serves() || !text.is_object()) return;
+void check_first_tokens(const CheckContext& context) {
+  const JsonValue& text = context.on.text_config();
+  if (context.profile.serves() || !text.is_object()) return;
   for (const auto& [field, value] : text.items()) {
     const auto kinds =
-        section_with(look.profile, fmt::format("fails {}=", field), look.on.text_type);
-    if (kinds.find(stop_letter(&value)) == kinds.npos) continue;
-    look.tell(look.on.text_place(field), "{}; expected a number that this class can compute with",
-              value.dump());
+        section_with(context.profile, fmt::format("fails {}=", field), context.on.text_type);
+    if (kinds.find(bad_value_letter(&value)) == kinds.npos) continue;
+    context.tell(context.on.text_place(field),
+                 "{}; expected a number that this class can compute with", value.dump());
   }
-  look_window(look);
+  check_window(context);
 }
 
 // Classes save null for the epsilon of a norm that they do not have. `true` where the family is
 // known, and has no default for another one.
-bool reads_epsilon(const Examined& on, std::string_view key) {
+bool reads_epsilon(const Subject& on, std::string_view key) {
   const Family* family = family_of_type(on.text_type);
   if (family == nullptr) return false;
   const auto is_epsilon = [](const ClassDefault& value) { return value.field.ends_with("_eps"); };
@@ -269,30 +270,30 @@ bool reads_epsilon(const Examined& on, std::string_view key) {
 }
 
 // Read while it computes, or not at all: nothing stops the loader.
-void look_small_numbers(const Look& look) {
-  const Examined& on = look.on;
+void check_small_numbers(const CheckContext& context) {
+  const Subject& on = context.on;
   for (const std::string_view key : {"rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon"}) {
     const JsonValue* value = member(on.text_config(), key);
     if (value == nullptr || (value->is_null() && !reads_epsilon(on, key))) continue;
     const auto epsilon = number(*value);
     if (epsilon && *epsilon >= 0 && *epsilon < 1) continue;
-    look.tell(fmt::format("config.json: {}", key), "{}; expected a small number above zero",
-              value->dump());
+    context.tell(fmt::format("config.json: {}", key), "{}; expected a small number above zero",
+                 value->dump());
   }
-  look_chosen_experts(look);
-  look_first_tokens(look);
+  check_chosen_experts(context);
+  check_first_tokens(context);
 }
 
 // rope_theta next to the dictionary; inside it where the class has none.
-void look_theta_number(const Look& look) {
-  const Examined& on = look.on;
-  const bool is_class = !look.profile.serves();
+void check_theta_number(const CheckContext& context) {
+  const Subject& on = context.on;
+  const bool is_class = !context.profile.serves();
   const JsonValue* theta =
       is_class ? member(on.text_config(), "rope_theta") : on.text_field("rope_theta");
   const JsonValue* rope = on.text_field("rope_scaling");
   if (rope == nullptr) rope = on.text_field("rope_parameters");
   const bool reads_inner =
-      !look.profile.has_transformers_4() || has_quirk(on.text_type, "theta_inside");
+      !context.profile.has_transformers_4() || has_quirk(on.text_type, "theta_inside");
   const bool is_unread = family_of_type(on.text_type) == nullptr || rotates_nothing(on) ||
                          has_quirk(on.text_type, "other_theta");
   if (is_class && is_unread) return;
@@ -304,32 +305,34 @@ void look_theta_number(const Look& look) {
     theta = member(*rope, "rope_theta");
   }
   if (theta == nullptr || counts_as_number(*theta)) return;
-  const bool is_by_layer = theta->is_array() && look.on.text_type == "step3p5";
-  if (is_by_layer && look.is(Program::kVllm)) return;
-  look.tell("config.json: rope_theta", "{}; expected a number", theta->dump());
+  const bool is_by_layer = theta->is_array() && context.on.text_type == "step3p5";
+  if (is_by_layer && context.is(Program::kVllm)) return;
+  context.tell("config.json: rope_theta", "{}; expected a number", theta->dump());
 }
 
-void look_base(const Look& look, const std::string& place, const JsonValue& base) {
+void check_rope_base(const CheckContext& context, const std::string& place, const JsonValue& base) {
   if (!base.is_number() || *number(base) > 0) return;  // C25
-  look.tell(place, "{}; expected a number above zero", base.dump());
+  context.tell(place, "{}; expected a number above zero", base.dump());
 }
 
 // Rotation divides by powers of these, wherever they are.
-void look_bases(const Look& look) {
-  const JsonValue& text = look.on.text_config();
+void check_bases(const CheckContext& context) {
+  const JsonValue& text = context.on.text_config();
   const JsonValue* positions = known(text, "position_embedding_type");
   if (positions != nullptr && *positions != "rope") return;
-  const std::string prefix = look.on.text_place();
+  const std::string prefix = context.on.text_place();
   for (const std::string_view key : {"rope_theta", "rope_local_base_freq", "local_rope_theta",
                                      "global_rope_theta", "rotary_emb_base"}) {
-    if (const JsonValue* base = known(text, key)) look_base(look, prefix + std::string(key), *base);
+    if (const JsonValue* base = known(text, key))
+      check_rope_base(context, prefix + std::string(key), *base);
   }
   for (const std::string_view key : {"rope_scaling", "rope_parameters"}) {
     const std::string place = fmt::format("{}{}.", prefix, key);
     for (const auto& [name, value] : object_in(text, key).items()) {
       const JsonValue* inner = known(value, "rope_theta");
-      if (inner != nullptr) look_base(look, fmt::format("{}{}.rope_theta", place, name), *inner);
-      if (name == "rope_theta") look_base(look, place + name, value);
+      if (inner != nullptr)
+        check_rope_base(context, fmt::format("{}{}.rope_theta", place, name), *inner);
+      if (name == "rope_theta") check_rope_base(context, place + name, value);
     }
   }
 }
@@ -337,25 +340,25 @@ void look_bases(const Look& look) {
 constexpr Check kConfigNumberChecks[] = {
     {"C21", "sizes are whole numbers above zero", "U: vllm* sglang llama.cpp, W: tensorrt-llm",
      "Input should be a valid integer; unsupported operand type(s); negative dimension",
-     kTakeConfig, look_refused},
+     kTakeConfig, check_refused},
     {"C22", "sizes are neither zero nor true or false",
      "S: vllm* sglang llama.cpp, W: tensorrt-llm",
-     "loads with a part of the weights, and answers nonsense", kTakeConfig, look_taken},
+     "loads with a part of the weights, and answers nonsense", kTakeConfig, check_taken},
     {"C23", "max_position_embeddings is a number of tokens",
      "U: vllm* sglang, W: tensorrt-llm llama.cpp",
-     "'<' not supported between instances of 'str' and 'float'", kTakeConfig, look_length},
+     "'<' not supported between instances of 'str' and 'float'", kTakeConfig, check_length},
     {"C24", "numbers used only in computations have the right kind",
      "S: vllm* sglang llama.cpp transformers*, W: tensorrt-llm",
-     "errors with the first request, or nonsense", kTakeConfig, look_small_numbers},
+     "errors with the first request, or nonsense", kTakeConfig, check_small_numbers},
     {"C25", "rope_theta is a number", "U: vllm* sglang transformers*, W: tensorrt-llm llama.cpp",
-     "unsupported operand type(s) for **", kTakeConfig, look_theta_number},
-    {"C44", "rope_theta is above zero", "S: all", "NaN logits", kTakeConfig, look_bases},
+     "unsupported operand type(s) for **", kTakeConfig, check_theta_number},
+    {"C44", "rope_theta is above zero", "S: all", "NaN logits", kTakeConfig, check_bases},
     {"C45", "experts fall into groups of equal size",
      "S: vllm* sglang llama.cpp transformers*, W: tensorrt-llm",
      "shape '[-1, 3]' is invalid for input of size; selected index k out of range", kTakeConfig,
-     look_groups},
+     check_groups},
     {"C46", "pad_token_id is in the vocabulary", "U: transformers*",
-     "AssertionError: Padding_idx must be within num_embeddings", kTakeConfig, look_padding},
+     "AssertionError: Padding_idx must be within num_embeddings", kTakeConfig, check_padding},
 };
 
 }  // namespace

@@ -59,25 +59,25 @@ constexpr ActivationRule kActivationRules[] = {
 };
 
 // Of the configuration, and those inside of it.
-void look_dtype_word(const Look& look) {
+void check_dtype_word(const CheckContext& context) {
   for (const std::string_view level : {"", "text_config.", "vision_config."}) {
     const JsonValue& json = level.empty()
-                                ? look.on.config
-                                : object_in(look.on.config, level.substr(0, level.size() - 1));
+                                ? context.on.config
+                                : object_in(context.on.config, level.substr(0, level.size() - 1));
     std::string_view key = "dtype";
-    const JsonValue* said = known(json, key);
-    if (said == nullptr) said = known(json, key = "torch_dtype");
-    if (said == nullptr) continue;
-    const auto* name = said->get_ptr<const std::string*>();
-    const bool is_wrong = name != nullptr ? !has_word(kDtypes, *name) : said->is_array();
+    const JsonValue* declared = known(json, key);
+    if (declared == nullptr) declared = known(json, key = "torch_dtype");
+    if (declared == nullptr) continue;
+    const auto* name = declared->get_ptr<const std::string*>();
+    const bool is_wrong = name != nullptr ? !has_word(kDtypes, *name) : declared->is_array();
     if (!is_wrong) continue;
-    look.tell(fmt::format("config.json: {}{}", level, key), "{}, which PyTorch does not have",
-              said->dump());
+    context.tell(fmt::format("config.json: {}{}", level, key), "{}, which PyTorch does not have",
+                 declared->dump());
   }
 }
 
 // Experts of these families always use silu; their dense layers read the field.
-bool has_dense_part(const Examined& on) {
+bool has_dense_part(const Subject& on) {
   if (!has_quirk(on.text_type, "silu_experts")) return true;
   return std::ranges::any_of(on.modules, [](const auto& entry) {
     const std::string& name = entry.first;
@@ -86,29 +86,30 @@ bool has_dense_part(const Examined& on) {
 }
 
 // Whether the server looks up what `rule` is about.
-bool holds(const Look& look, const ActivationRule& rule) {
+bool holds(const CheckContext& context, const ActivationRule& rule) {
   const bool is_text = rule.level == "text_config";
-  const std::string_view type = is_text ? ruling_type(look) : std::string_view(look.on.model_type);
+  const std::string_view type =
+      is_text ? ruling_type(context) : std::string_view(context.on.model_type);
   if (rule.quirk != type && !has_quirk(type, rule.quirk)) return false;
-  if (look.is(Program::kVllm)) return is_text || look.on.has_vision_tensors();
-  return look.is(Program::kSglang) && is_text && rule.quirk != "activation:gelu";
+  if (context.is(Program::kVllm)) return is_text || context.on.has_vision_tensors();
+  return context.is(Program::kSglang) && is_text && rule.quirk != "activation:gelu";
 }
 
-void look_activation_rules(const Look& look) {
-  const Examined& on = look.on;
+void check_activation_rules(const CheckContext& context) {
+  const Subject& on = context.on;
   for (const ActivationRule& rule : kActivationRules) {
-    if (!holds(look, rule)) continue;
+    if (!holds(context, rule)) continue;
     const bool is_text = rule.level == "text_config";
-    const bool takes_fewer = look.is(Program::kSglang) && rule.quirk == "activation:any";
+    const bool takes_fewer = context.is(Program::kSglang) && rule.quirk == "activation:any";
     const std::string_view taken = takes_fewer ? kSglangActivations : rule.known;
     const JsonValue* level = rule.level.empty() ? &on.config : nullptr;
     if (is_text) level = &on.text_config();
     if (level == nullptr) level = known(on.config, rule.level);
-    const JsonValue* said = member(level, rule.field);
-    if (said == nullptr) continue;
+    const JsonValue* declared = member(level, rule.field);
+    if (declared == nullptr) continue;
     const bool may_be_null = rule.quirk == "activation:gelu" || rule.level.empty();
-    if (said->is_null() && may_be_null) continue;
-    const auto* name = said->get_ptr<const std::string*>();
+    if (declared->is_null() && may_be_null) continue;
+    const auto* name = declared->get_ptr<const std::string*>();
     const bool is_known =
         name != nullptr && has_word(taken, rule.folds ? lower_case(*name) : *name);
     if (is_known) continue;
@@ -118,10 +119,10 @@ void look_activation_rules(const Look& look) {
                                   : fmt::format("config.json: {}{}{}", rule.level, end, rule.field);
     const auto severity =
         is_text && !has_dense_part(on) ? std::optional(Severity::kUnsound) : std::nullopt;
-    look.report(place,
-                fmt::format("{}, which this server does not take; it takes{}", said->dump(),
-                            taken.substr(0, taken.size() - 1)),
-                severity);
+    context.report(place,
+                   fmt::format("{}, which this server does not take; it takes{}", declared->dump(),
+                               taken.substr(0, taken.size() - 1)),
+                   severity);
   }
 }
 
@@ -132,33 +133,33 @@ bool is_same_activation(const std::string& name, std::string_view other) {
 }
 
 // The classes of transformers compute what the field says; others compute the family's activation.
-void look_family_activation(const Look& look, const Family& family) {
-  const std::string_view type = ruling_type(look);
-  const bool is_vllm = look.is(Program::kVllm);
-  const bool is_server = look.is_server();
+void check_family_activation(const CheckContext& context, const Family& family) {
+  const std::string_view type = ruling_type(context);
+  const bool is_vllm = context.is(Program::kVllm);
+  const bool is_server = context.is_server();
   const bool is_asked = is_server && has_quirk(type, kOnlySilu);
   for (const std::string_view field : split_words(family.activation.fields)) {
-    const JsonValue* said = member(look.on.text_config(), field);
-    if (said == nullptr || (said->is_null() && !is_asked)) continue;
+    const JsonValue* declared = member(context.on.text_config(), field);
+    if (declared == nullptr || (declared->is_null() && !is_asked)) continue;
     const bool is_looked_up =
         std::ranges::any_of(kActivationRules, [&](const ActivationRule& rule) {
-          return rule.level == "text_config" && rule.field == field && holds(look, rule);
+          return rule.level == "text_config" && rule.field == field && holds(context, rule);
         });
     if (is_looked_up) continue;
-    const auto* name = said->get_ptr<const std::string*>();
+    const auto* name = declared->get_ptr<const std::string*>();
     const std::string_view own = family.activation.name;
     if (name != nullptr && (is_asked ? *name == own : is_same_activation(*name, own))) continue;
-    const bool is_passed = is_vllm && !has_dense_part(look.on);
-    look.report(
+    const bool is_passed = is_vllm && !has_dense_part(context.on);
+    context.report(
         fmt::format("config.json: {}", field),
-        fmt::format("{}; models of type {} have \"{}\"", said->dump(), type, own),
+        fmt::format("{}; models of type {} have \"{}\"", declared->dump(), type, own),
         is_server && (!is_asked || is_passed) ? std::optional(Severity::kUnsound) : std::nullopt);
   }
 }
 
 // transformers looks each name up when it makes the class.
-void look_activation_names(const Look& look, const Family& family) {
-  const Examined& on = look.on;
+void check_activation_names(const CheckContext& context, const Family& family) {
+  const Subject& on = context.on;
   const JsonValue* vision = known(on.config, "vision_config");
   const bool reads_tower = has_quirk(on.text_type, "strict_tower") ||
                            !words_after(quirks_of(on.model_type), "vision_activation:").empty();
@@ -169,51 +170,52 @@ void look_activation_names(const Look& look, const Family& family) {
       {"vision_config.", reads_tower ? vision : nullptr, "hidden_act"},
       {"", reads_projector ? &on.config : nullptr, "projector_hidden_act"}};
   for (const auto& [level, json, field] : kPlaces) {
-    const JsonValue* said = field.empty() ? nullptr : member(json, field);
-    const auto* name = said == nullptr ? nullptr : said->get_ptr<const std::string*>();
-    if (said == nullptr || (name != nullptr && has_word(kAllActivations, *name))) continue;
-    look.tell(fmt::format("config.json: {}{}", level, field), "{}, which {} does not have",
-              said->dump(), look.profile.help);
+    const JsonValue* declared = field.empty() ? nullptr : member(json, field);
+    const auto* name = declared == nullptr ? nullptr : declared->get_ptr<const std::string*>();
+    if (declared == nullptr || (name != nullptr && has_word(kAllActivations, *name))) continue;
+    context.tell(fmt::format("config.json: {}{}", level, field), "{}, which {} does not have",
+                 declared->dump(), context.profile.help);
   }
 }
 
-void look_activation(const Look& look) {
-  if (look.profile.serves()) look_activation_rules(look);
-  if (const Family* family = family_of_type(ruling_type(look))) {
-    look.profile.serves() ? look_family_activation(look, *family)
-                          : look_activation_names(look, *family);
+void check_activation(const CheckContext& context) {
+  if (context.profile.serves()) check_activation_rules(context);
+  if (const Family* family = family_of_type(ruling_type(context))) {
+    context.profile.serves() ? check_family_activation(context, *family)
+                             : check_activation_names(context, *family);
   }
-  if (!look.profile.serves()) return;
-  const JsonValue* said = member(known(look.on.config, "vision_config"), "hidden_act");
-  if (said == nullptr || !has_quirk(look.on.text_type, "strict_tower")) return;
-  const auto* name = said->get_ptr<const std::string*>();
+  if (!context.profile.serves()) return;
+  const JsonValue* declared = member(known(context.on.config, "vision_config"), "hidden_act");
+  if (declared == nullptr || !has_quirk(context.on.text_type, "strict_tower")) return;
+  const auto* name = declared->get_ptr<const std::string*>();
   if (name != nullptr && has_word(kActivations, *name)) return;
-  look.tell("config.json: vision_config.hidden_act", "{}, which {} does not have", said->dump(),
-            look.profile.help);
+  context.tell("config.json: vision_config.hidden_act", "{}, which {} does not have",
+               declared->dump(), context.profile.help);
 }
 
-void look_layer_words(const Look& look) {
-  const JsonValue* said = look.on.text_field("layer_types");
-  if (said == nullptr) return;
-  const bool is_list = is_list_of_texts(*said);
-  const JsonValue* count = member(look.on.text_config(), "num_hidden_layers");
-  if (!is_list || (said->empty() && count != nullptr && whole(*count) != 0u)) {
-    return look.report("config.json: layer_types", "no list of a type for each layer");
+void check_layer_words(const CheckContext& context) {
+  const JsonValue* declared = context.on.text_field("layer_types");
+  if (declared == nullptr) return;
+  const bool is_list = is_list_of_texts(*declared);
+  const JsonValue* count = member(context.on.text_config(), "num_hidden_layers");
+  if (!is_list || (declared->empty() && count != nullptr && whole(*count) != 0u)) {
+    return context.report("config.json: layer_types", "no list of a type for each layer");
   }
   // Without a number of layers the class's default holds.
-  if (count != nullptr || !has_quirk(look.on.text_type, "counts_layers_by_default")) return;
-  const Family& table = *table_of_model_type(look.on.text_type);
-  const auto usual = number_of_fields(table, look.on.text_config(), "num_hidden_layers");
-  if (usual && *usual != said->size()) {
-    look.tell("config.json: num_hidden_layers", "absent, which is {}; layer_types has {} entries",
-              *usual, said->size());
+  if (count != nullptr || !has_quirk(context.on.text_type, "counts_layers_by_default")) return;
+  const Family& table = *table_of_model_type(context.on.text_type);
+  const auto usual = number_of_fields(table, context.on.text_config(), "num_hidden_layers");
+  if (usual && *usual != declared->size()) {
+    context.tell("config.json: num_hidden_layers",
+                 "absent, which is {}; layer_types has {} entries", *usual, declared->size());
   }
 }
 
-void look_architectures(const Look& look) {
-  const JsonValue* said = member(look.on.config, "architectures");
-  if (!is_truthy(said)) return;  // C03
-  if (!is_list_of_texts(*said)) look.report("config.json: architectures", "no list of class names");
+void check_architectures(const CheckContext& context) {
+  const JsonValue* declared = member(context.on.config, "architectures");
+  if (!is_truthy(declared)) return;  // C03
+  if (!is_list_of_texts(*declared))
+    context.report("config.json: architectures", "no list of class names");
 }
 
 // Classes whose constructors read other keys than configurations of other types have.
@@ -244,7 +246,7 @@ std::vector<ClassTypes> class_types() {
 }
 
 // A configuration of another type keeps what config.json says; the class's own defaults it lacks.
-bool has_all_fields(const Examined& on) {
+bool has_all_fields(const Subject& on) {
   const Family* table = on.parameters.table;
   if (table == nullptr || on.has_text_config()) return false;
   constexpr std::string_view kOfTables =
@@ -256,12 +258,12 @@ bool has_all_fields(const Examined& on) {
 }
 
 // Auto classes of transformers go by model_type alone; code of the folder's own goes before them.
-void look_auto_class(const Look& look, const Family& table) {
-  const Examined& on = look.on;
+void check_auto_class(const CheckContext& context, const Family& table) {
+  const Subject& on = context.on;
   const bool is_own = has_word(table.model_types, on.model_type) ||
                       has_word(table.bare_types, on.model_type) ||
                       known(on.config, "auto_map") != nullptr;
-  if (is_own || !knows_model_type(look.profile, on.model_type)) return;
+  if (is_own || !knows_model_type(context.profile, on.model_type)) return;
   std::string found =
       fmt::format("'{}', whose class is made instead of '{}'", on.model_type, on.model_class);
   if (const Family* made = table_of_model_type(on.model_type)) {
@@ -269,18 +271,18 @@ void look_auto_class(const Look& look, const Family& table) {
     if (report.bad_field.empty() && report.missing.empty() && report.wrong.empty()) return;
     if (!report.missing.empty()) found += fmt::format("; it has '{}'", report.missing[0].name);
   }
-  look.report("config.json: model_type", std::move(found), {},
-              "another model; weights that only its class has are random");
+  context.report("config.json: model_type", std::move(found), {},
+                 "another model; weights that only its class has are random");
 }
 
-void look_class_type(const Look& look) {
-  const Examined& on = look.on;
+void check_class_type(const CheckContext& context) {
+  const Subject& on = context.on;
   if (on.model_class.empty() || on.model_type.empty()) return;
   const Family* table = on.parameters.table;
-  if (!look.profile.serves() && table != nullptr) return look_auto_class(look, *table);
+  if (!context.profile.serves() && table != nullptr) return check_auto_class(context, *table);
   const auto report = [&] {
-    look.tell("config.json: architectures", "'{}' does not read a configuration of type '{}'",
-              on.model_class, on.model_type);
+    context.tell("config.json: architectures", "'{}' does not read a configuration of type '{}'",
+                 on.model_class, on.model_type);
   };
   const bool is_wrapper = has_quirk(on.model_type, "flat_wrapper");
   // Over a flat file these read what the wrapper's class makes of it (C04).
@@ -295,82 +297,82 @@ void look_class_type(const Look& look) {
     const bool is_of_stem =
         on.model_class.starts_with(entry.stem) &&
         (rest.starts_with("For") || rest.starts_with("Model") || rest.starts_with("LMHead"));
-    const bool asserts = entry.asserts && look.is(Program::kVllm);
+    const bool asserts = entry.asserts && context.is(Program::kVllm);
     const bool asks = asserts || !has_all_fields(on);
     if (is_of_stem && !has_word(entry.types, on.model_type) && asks) report();
   }
 }
 
 // A wrapper whose text model declares an encoder gets a scheduler of another kind.
-void look_encoder(const Look& look) {
-  const Examined& on = look.on;
+void check_encoder(const CheckContext& context) {
+  const Subject& on = context.on;
   const JsonValue* encodes = member(on.text_config(), "is_encoder_decoder");
   if (!on.has_text_config() || !is_truthy(encodes) || !has_quirk(on.text_type, kOnlySilu)) return;
-  look.tell("config.json: is_encoder_decoder", "{}; models of type {} only decode", encodes->dump(),
-            on.text_type);
+  context.tell("config.json: is_encoder_decoder", "{}; models of type {} only decode",
+               encodes->dump(), on.text_type);
 }
 
 // Wrappers that look up the classes of their parts by model_type.
 constexpr std::string_view kLookUpParts =
     " lfm2_vl internvl idefics3 smolvlm paligemma voxtral aya_vision ";
 
-void look_part_types(const Look& look) {
-  const bool has_list = !look.is(Program::kSglang) && !look.is(Program::kTensorrt) &&
-                        !look.is(Program::kLlamaCpp);
-  const bool looks_up =
-      has_word(kLookUpParts, look.on.model_type) || has_quirk(look.on.model_type, "looks_up_parts");
+void check_part_types(const CheckContext& context) {
+  const bool has_list = !context.is(Program::kSglang) && !context.is(Program::kTensorrt) &&
+                        !context.is(Program::kLlamaCpp);
+  const bool looks_up = has_word(kLookUpParts, context.on.model_type) ||
+                        has_quirk(context.on.model_type, "looks_up_parts");
   if (!has_list || !looks_up) return;
   const Profile& classes =
-      look.profile.has_transformers_4() ? look.profile.transformers() : look.profile;
+      context.profile.has_transformers_4() ? context.profile.transformers() : context.profile;
   for (const std::string_view part : {"text_config", "vision_config"}) {
-    const JsonValue* type = member(known(look.on.config, part), "model_type");
+    const JsonValue* type = member(known(context.on.config, part), "model_type");
     if (type == nullptr) continue;
     const auto* name = type->get_ptr<const std::string*>();
     if (name != nullptr && knows_model_type(classes, *name)) continue;
-    look.tell(fmt::format("config.json: {}.model_type", part), "{}, which {} does not have",
-              type->dump(), look.profile.help);
+    context.tell(fmt::format("config.json: {}.model_type", part), "{}, which {} does not have",
+                 type->dump(), context.profile.help);
   }
 }
 
-void look_nesting(const Look& look) {
-  const Examined& on = look.on;
+void check_nesting(const CheckContext& context) {
+  const Subject& on = context.on;
   const JsonValue* inner = member(on.config, "text_config");
-  look_part_types(look);
+  check_part_types(context);
   if (inner == nullptr || inner->is_null()) return;
-  if (!inner->is_object()) return look.report("config.json: text_config", no_object(*inner));
-  if (!look.profile.serves()) return;  // transformers keeps what it does not know
+  if (!inner->is_object()) return context.report("config.json: text_config", no_object(*inner));
+  if (!context.profile.serves()) return;  // transformers keeps what it does not know
   if (has_quirk(on.model_type, "text_class")) {
-    look.tell("config.json: text_config",
-              "model_type '{}' is a text model's, which has no text_config", on.model_type);
+    context.tell("config.json: text_config",
+                 "model_type '{}' is a text model's, which has no text_config", on.model_type);
   }
   const JsonValue* deep = member(known(on.config, "vision_config"), "deepstack_visual_indexes");
   if (deep != nullptr && !deep->is_structured() && !deep->is_string()) {
-    look.report("config.json: vision_config.deepstack_visual_indexes", "no list");
+    context.report("config.json: vision_config.deepstack_visual_indexes", "no list");
   }
 }
 
 constexpr Check kConfigWordChecks[] = {
     {"C26", "the dtype is one of PyTorch's",
      "U: vllm* sglang transformers*, W: tensorrt-llm llama.cpp", "module 'torch' has no attribute",
-     "write \"bfloat16\" or the source model's", look_dtype_word},
+     "write \"bfloat16\" or the source model's", check_dtype_word},
     {"C27", "the activation is the family's",
      "U: vllm* sglang transformers*, S: llama.cpp, W: tensorrt-llm",
      "Unsupported activation: ... Only silu is supported for now; KeyError", kTakeConfig,
-     look_activation},
+     check_activation},
     {"C28", "layer_types is a list of names", "U: all", "The `layer_types` entries must be in",
-     kTakeConfig, look_layer_words},
+     kTakeConfig, check_layer_words},
     {"C29", "architectures is a list of names",
      "U: vllm* sglang tensorrt-llm llama.cpp, W: transformers*",
-     "architectures: Input should be a valid list", kTakeConfig, look_architectures},
+     "architectures: Input should be a valid list", kTakeConfig, check_architectures},
     {"C30", "the class reads configurations of this type",
      "U: vllm* sglang llama.cpp, S: transformers*, W: tensorrt-llm",
-     "object has no attribute; random weights", kTakeConfig, look_class_type},
+     "object has no attribute; random weights", kTakeConfig, check_class_type},
     {"C31", "parts of the configuration have the right kind", "U: all",
-     "object has no attribute 'text_config'", kTakeConfig, look_nesting},
+     "object has no attribute 'text_config'", kTakeConfig, check_nesting},
     {"C32", "a model that only decodes is not said to encode",
      "U: vllm*, W: sglang tensorrt-llm llama.cpp",
      "max_num_batched_tokens is smaller than max_model_len", "remove is_encoder_decoder",
-     look_encoder},
+     check_encoder},
 };
 
 }  // namespace

@@ -13,8 +13,8 @@
 namespace ckpt {
 namespace {
 
-void look_dense_layers(const Look& look) {
-  const Examined& on = look.on;
+void check_dense_layers(const CheckContext& context) {
+  const Subject& on = context.on;
   const auto* rule = find_by(kDenseLayersByCount, &DenseLayersByCount::model_type, on.text_type);
   if (rule == nullptr) return;
   const JsonValue* types = on.text_field("mlp_layer_types");
@@ -26,25 +26,25 @@ void look_dense_layers(const Look& look) {
     if (dense == i) ++dense;
   }
   if (all_dense != dense) {
-    return look.report(on.text_place("mlp_layer_types"),
-                       "dense layers behind sparse ones; this server has them in front alone", {},
-                       {}, advised("none: this server cannot run such a model"));
+    return context.report(on.text_place("mlp_layer_types"),
+                          "dense layers behind sparse ones; this server has them in front alone",
+                          {}, {}, advised("none: this server cannot run such a model"));
   }
   const JsonValue* count = on.text_field("first_k_dense_replace");
   const std::optional<uint64_t> by_class =
-      look.is(Program::kLlamaCpp) ? rule->listed_by_class : rule->counted_by_class;
+      context.is(Program::kLlamaCpp) ? rule->listed_by_class : rule->counted_by_class;
   const std::optional<uint64_t> counted = count == nullptr ? by_class : whole(*count);
   if (count == nullptr && !counted) {
-    look.tell(on.text_place("first_k_dense_replace"), "absent; expected {}",
-              is_listed ? dense : rule->listed_by_class);
+    context.tell(on.text_place("first_k_dense_replace"), "absent; expected {}",
+                 is_listed ? dense : rule->listed_by_class);
   } else if (is_listed && counted && std::min<uint64_t>(*counted, types->size()) != dense) {
-    look.tell(on.text_place("first_k_dense_replace"), "{}; mlp_layer_types has {}", *counted,
-              dense);
+    context.tell(on.text_place("first_k_dense_replace"), "{}; mlp_layer_types has {}", *counted,
+                 dense);
   }
 }
 
-void look_shared_cache(const Look& look) {
-  const Examined& on = look.on;
+void check_shared_cache(const CheckContext& context) {
+  const Subject& on = context.on;
   const JsonValue* count = on.text_field("num_kv_shared_layers");
   const bool shares = has_quirk(on.text_type, "shares_cache") || on.text_type == "gemma3n_text";
   if (count == nullptr || !shares) return;
@@ -56,19 +56,19 @@ void look_shared_cache(const Look& look) {
   const auto alone = std::find_if(first, types.end(),
                                   [&](const std::string& type) { return !sources.contains(type); });
   if (alone == types.end()) return;
-  look.tell(on.text_place("num_kv_shared_layers"),
-            "{}: layer {} takes keys and values from the last {} layer before layer "
-            "{}, and there is none",
-            shared, alone - types.begin(), *alone, first - types.begin());
+  context.tell(on.text_place("num_kv_shared_layers"),
+               "{}: layer {} takes keys and values from the last {} layer before layer "
+               "{}, and there is none",
+               shared, alone - types.begin(), *alone, first - types.begin());
 }
 
 constexpr Check kLayerFieldChecks[] = {
     {"C40", "dense layers are counted as they are listed", "U: vllm* llama.cpp, W: sglang",
      "KeyError: 'layers.1.mlp.experts.routed_experts.w2_weight'; object has no attribute "
      "'first_k_dense_replace'",
-     "", look_dense_layers, "serving-config"},
+     "", check_dense_layers, "serving-config"},
     {"C41", "layers that share keys and values have their source", "U: vllm* sglang",
-     "ValueError: 'full_attention' is not in list", kTakeConfig, look_shared_cache},
+     "ValueError: 'full_attention' is not in list", kTakeConfig, check_shared_cache},
 };
 
 }  // namespace

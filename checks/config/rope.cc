@@ -51,13 +51,13 @@ constexpr std::string_view kRopeLayerTypes =
 // One dictionary about rope, and the configuration around it.
 struct Rope {
   std::string place;
-  const JsonValue* said;
+  const JsonValue* declared;
   const JsonValue* around;
   bool is_first;  // goes before numbers next to it, as in transformers 5; 4.57 the other way
 
   // Of the dictionary, or of the numbers that may be next to it.
   const JsonValue* find(std::string_view key) const {
-    const JsonValue* inner = known(*said, key);
+    const JsonValue* inner = known(*declared, key);
     const bool is_beside =
         has_word(" rope_theta partial_rotary_factor original_max_position_embeddings ", key);
     const JsonValue* outer = is_beside ? known(*around, key) : nullptr;
@@ -67,23 +67,23 @@ struct Rope {
 };
 
 // rope_scaling goes before rope_parameters; by layer type there is one each.
-std::vector<Rope> ropes_of(const Look& look) {
-  const bool is_first = !look.profile.has_transformers_4();
+std::vector<Rope> ropes_of(const CheckContext& context) {
+  const bool is_first = !context.profile.has_transformers_4();
   std::vector<Rope> out;
-  const JsonValue& text = look.on.text_config();
-  const std::string prefix = look.on.text_place();
+  const JsonValue& text = context.on.text_config();
+  const std::string prefix = context.on.text_place();
   // Of 4.57, where a class has a rope_scaling of its own, which goes before rope_parameters.
-  const bool has_own = !is_first && has_quirk(look.on.text_type, "own_rope_scaling");
+  const bool has_own = !is_first && has_quirk(context.on.text_type, "own_rope_scaling");
   for (const std::string_view key : {"rope_scaling", "rope_parameters"}) {
-    const JsonValue* said = known(text, key);
-    if (said == nullptr || (has_own && key == "rope_parameters")) continue;
+    const JsonValue* declared = known(text, key);
+    if (declared == nullptr || (has_own && key == "rope_parameters")) continue;
     const std::string place = fmt::format("{}{}", prefix, key);
-    const bool is_nested =
-        said->is_object() && !said->empty() && std::ranges::all_of(said->items(), [](auto& item) {
-          return has_word(kRopeLayerTypes, item.key());
-        });
-    if (!is_nested) return {{place, said, &text, is_first}};
-    for (const auto& item : said->items()) {
+    const bool is_nested = declared->is_object() && !declared->empty() &&
+                           std::ranges::all_of(declared->items(), [](auto& item) {
+                             return has_word(kRopeLayerTypes, item.key());
+                           });
+    if (!is_nested) return {{place, declared, &text, is_first}};
+    for (const auto& item : declared->items()) {
       out.push_back({fmt::format("{}.{}", place, item.key()), &item.value(), &text, is_first});
     }
     return out;
@@ -93,7 +93,7 @@ std::vector<Rope> ropes_of(const Look& look) {
 
 // How many of a head's values are rotated; negative: not a number. A class's default goes before
 // what the dictionary says.
-double rotated_share(const Examined& on, const Rope& rope) {
+double rotated_share(const Subject& on, const Rope& rope) {
   const auto usual = words_after(quirks_of(on.text_type), "rotates:");
   const bool has_default =
       !usual.empty() && !rope.is_first && member(*rope.around, kShare) == nullptr;
@@ -104,7 +104,7 @@ double rotated_share(const Examined& on, const Rope& rope) {
 }
 
 // Pairs of values that are rotated; nullopt where the configuration does not say.
-std::optional<uint64_t> rotated_pairs(const Examined& on, const Rope& rope) {
+std::optional<uint64_t> rotated_pairs(const Subject& on, const Rope& rope) {
   const JsonValue& text = on.text_config();
   const JsonValue* head = known(text, "head_dim");
   uint64_t size = whole(head).value_or(0);
@@ -115,13 +115,13 @@ std::optional<uint64_t> rotated_pairs(const Examined& on, const Rope& rope) {
   return static_cast<uint64_t>(static_cast<double>(size) * share) / 2;
 }
 
-const JsonValue* said_type(const JsonValue& rope) {
+const JsonValue* declared_rope_type(const JsonValue& rope) {
   const JsonValue* name = member(rope, "rope_type");
   return name != nullptr ? name : member(rope, "type");
 }
 
 std::string type_of(const Rope& rope) {
-  const JsonValue* name = said_type(*rope.said);
+  const JsonValue* name = declared_rope_type(*rope.declared);
   if (name == nullptr) return {};
   const auto* text = name->get_ptr<const std::string*>();
   if (text == nullptr) return name->dump();
@@ -167,15 +167,15 @@ std::string fault_of_numbers(const Rope& rope, const RopeType& type,
   return {};
 }
 
-bool has_rope_by_layer(const Examined& on) {
+bool has_rope_by_layer(const Subject& on) {
   return find_by(kRopeByLayerType, &RopeByLayerType::model_type, on.text_type) != nullptr;
 }
 
 // The fault of a type that transformers looks up when it makes the class.
-std::string fault_of_name(const Examined& on, const Rope& rope) {
+std::string fault_of_name(const Subject& on, const Rope& rope) {
   if (family_of_type(on.text_type) == nullptr || rotates_nothing(on)) return {};
-  const JsonValue* as_said = said_type(*rope.said);
-  const bool is_old_key = member(*rope.said, "rope_type") == nullptr;
+  const JsonValue* as_said = declared_rope_type(*rope.declared);
+  const bool is_old_key = member(*rope.declared, "rope_type") == nullptr;
   if (as_said == nullptr) return {};
   const std::string_view quirks = quirks_of(on.text_type);
   const std::string name = type_of(rope);
@@ -191,14 +191,14 @@ std::string fault_of_name(const Examined& on, const Rope& rope) {
 }
 
 // Lists that Phi-3's class measures when it is made; others ask for lengths that a warning names.
-std::string fault_of_pairs(const Examined& on, const Rope& rope) {
+std::string fault_of_pairs(const Subject& on, const Rope& rope) {
   const bool is_measured = has_quirk(on.text_type, "rope_of_three_fields");
-  const JsonValue* share = member(*rope.said, kShare);
+  const JsonValue* share = member(*rope.declared, kShare);
   if (is_measured && share != nullptr && !counts_as_number(*share))
     return not_a_number(kShare, *share);
   const auto pairs = rotated_pairs(on, rope);
   for (const std::string_view key : {"short_factor", "long_factor"}) {
-    const JsonValue* value = member(*rope.said, key);
+    const JsonValue* value = member(*rope.declared, key);
     if (value == nullptr) continue;
     if (value->is_null() || counts_as_number(*value)) return fmt::format("{} is not a list", key);
     if (!is_measured) continue;
@@ -212,11 +212,11 @@ std::string fault_of_pairs(const Examined& on, const Rope& rope) {
 
 // Numbers that transformers 5 compares or divides by when it reads (validate_rope); of others it
 // only warns.
-std::string fault_of_compared(const Examined& on, const Rope& rope, std::string_view name) {
-  const JsonValue& said = *rope.said;
+std::string fault_of_compared(const Subject& on, const Rope& rope, std::string_view name) {
+  const JsonValue& declared = *rope.declared;
   if (!rope.is_first || family_of_type(on.text_type) == nullptr) return {};
   if (name == "longrope") return fault_of_pairs(on, rope);
-  const JsonValue* length = member(said, kLength);
+  const JsonValue* length = member(declared, kLength);
   if (length != nullptr && (name == "yarn" || name == "llama3")) {
     if (!counts_as_number(*length)) return not_a_number(kLength, *length);
     if (name == "yarn" && !is_truthy(length)) {
@@ -224,7 +224,7 @@ std::string fault_of_compared(const Examined& on, const Rope& rope, std::string_
     }
   }
   for (const std::string_view key : {"beta_fast", "beta_slow"}) {
-    const JsonValue* value = name == "yarn" ? member(said, key) : nullptr;
+    const JsonValue* value = name == "yarn" ? member(declared, key) : nullptr;
     if (is_truthy(value) && !counts_as_number(*value)) return not_a_number(key, *value);
   }
   return {};
@@ -232,17 +232,17 @@ std::string fault_of_compared(const Examined& on, const Rope& rope, std::string_
 
 // transformers computes nothing when it reads: it asks whether the keys of types that it knows are
 // there. 4.57 does so for rope_scaling alone.
-std::string fault_of_keys(const Examined& on, const Rope& rope) {
+std::string fault_of_keys(const Subject& on, const Rope& rope) {
   const bool is_scaling = rope.place.ends_with("rope_scaling");
   if (!rope.is_first && !is_scaling) return {};
-  if (!rope.said->is_object()) return no_object(*rope.said);
+  if (!rope.declared->is_object()) return no_object(*rope.declared);
   const std::string name = type_of(rope);
-  const JsonValue* theta = member(*rope.said, "rope_theta");
+  const JsonValue* theta = member(*rope.declared, "rope_theta");
   const bool is_base = theta == nullptr || counts_as_number(*theta);
   if (rope.is_first && !is_base && !rotates_nothing(on)) return not_a_number("rope_theta", *theta);
   if (name.empty()) return rope.is_first ? "" : "no rope_type";
   if (std::string fault = fault_of_name(on, rope); !fault.empty()) return fault;
-  const std::string* as_said = text_of(*rope.said, "rope_type");
+  const std::string* as_said = text_of(*rope.declared, "rope_type");
   const bool is_known = has_word(" linear dynamic yarn longrope llama3 ", name);
   if (!is_known || (as_said != nullptr && *as_said == "su")) return {};
   const RopeType* type = find_by(kTypes, &RopeType::name, name);
@@ -250,7 +250,7 @@ std::string fault_of_keys(const Examined& on, const Rope& rope) {
     for (const std::string_view key : split_words(list)) {
       if (key == kLength && name != "llama3") continue;
       // 5.x only warns of null.
-      const bool is_there = rope.is_first && member(*rope.said, key) != nullptr;
+      const bool is_there = rope.is_first && member(*rope.declared, key) != nullptr;
       if (!is_there && rope.find(key) == nullptr) {
         return fmt::format("type '{}' without {}", name, key);
       }
@@ -260,12 +260,12 @@ std::string fault_of_keys(const Examined& on, const Rope& rope) {
 }
 
 // Types that transformers' own functions compute.
-bool is_scaled(const Examined& on, const Rope& rope) {
+bool is_scaled(const Subject& on, const Rope& rope) {
   // Where 5 has one for each type of layer, one of all is not read; 4.57 reads rope_scaling alone.
   const bool is_read = rope.is_first
                            ? !has_rope_by_layer(on) || !rope.place.ends_with("rope_parameters")
                            : rope.place.ends_with("rope_scaling");
-  return is_read && rope.said->is_object() && family_of_type(on.text_type) != nullptr &&
+  return is_read && rope.declared->is_object() && family_of_type(on.text_type) != nullptr &&
          !rotates_nothing(on) && has_word(" linear dynamic yarn longrope llama3 ", type_of(rope));
 }
 
@@ -275,16 +275,16 @@ bool is_one(const JsonValue* value) {
 bool is_zero(const JsonValue& value) { return counts_as_number(value) && !is_truthy(&value); }
 
 // Numbers that it divides by, or computes with, when it makes the model.
-std::string fault_of_divisors(const Examined& on, const Rope& rope) {
+std::string fault_of_divisors(const Subject& on, const Rope& rope) {
   if (!is_scaled(on, rope)) return {};
   const std::string name = type_of(rope);
-  const JsonValue* factor = name == "longrope" ? nullptr : member(*rope.said, "factor");
+  const JsonValue* factor = name == "longrope" ? nullptr : member(*rope.declared, "factor");
   const bool may_be_null = rope.is_first && name == "yarn";
   if (factor != nullptr && !counts_as_number(*factor) && !(factor->is_null() && may_be_null)) {
     return not_a_number("factor", *factor);
   }
   for (const std::string_view key : {"low_freq_factor", "high_freq_factor"}) {
-    const JsonValue* value = name == "llama3" ? member(*rope.said, key) : nullptr;
+    const JsonValue* value = name == "llama3" ? member(*rope.declared, key) : nullptr;
     if (value == nullptr) continue;
     if (!counts_as_number(*value)) return not_a_number(key, *value);
     if (is_zero(*value)) return fmt::format("{} is {}, by which it divides", key, value->dump());
@@ -296,43 +296,43 @@ std::string fault_of_divisors(const Examined& on, const Rope& rope) {
 }
 
 // A factor that makes each frequency infinite.
-bool is_divided_by_zero(const Look& look, const Rope& rope) {
-  if (look.profile.serves() || !is_scaled(look.on, rope)) return false;
-  const JsonValue* factor = known(*rope.said, "factor");
+bool is_divided_by_zero(const CheckContext& context, const Rope& rope) {
+  if (context.profile.serves() || !is_scaled(context.on, rope)) return false;
+  const JsonValue* factor = known(*rope.declared, "factor");
   return factor != nullptr && is_zero(*factor) && has_word(" linear yarn llama3 ", type_of(rope));
 }
 
-std::string no_number_of(const JsonValue& said, std::initializer_list<std::string_view> keys) {
+std::string no_number_of(const JsonValue& declared, std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) {
-    if (!number(member(said, key))) return fmt::format("{} is not a number", key);
+    if (!number(member(declared, key))) return fmt::format("{} is not a number", key);
   }
   return {};
 }
 
 // The fault that the class of 4.57 finds in rope_scaling itself.
-std::string fault_of_class(const Examined& on, const Rope& rope) {
-  const JsonValue& said = *rope.said;
-  if (!said.is_object()) return {};
-  const std::string* type = text_of(said, "type");
+std::string fault_of_class(const Subject& on, const Rope& rope) {
+  const JsonValue& declared = *rope.declared;
+  if (!declared.is_object()) return {};
+  const std::string* type = text_of(declared, "type");
   const std::string_view quirks = quirks_of(on.text_type);
   if (has_word(quirks, "rope_of_two_fields")) {
-    const JsonValue* factor = known(said, "factor");
+    const JsonValue* factor = known(declared, "factor");
     const bool is_scaling = type != nullptr && has_word(" linear dynamic ", *type);
-    const bool fits = said.size() == 2 && is_scaling && factor != nullptr &&
+    const bool fits = declared.size() == 2 && is_scaling && factor != nullptr &&
                       factor->is_number_float() && *factor > 1;
     return fits ? "" : "expected the fields type, linear or dynamic, and factor, above 1.0";
   }
   if (has_word(quirks, "rope_of_three_fields")) {
     const bool is_long = type != nullptr && has_word(" longrope su yarn ", *type);
-    return said.size() == 3 && is_long
+    return declared.size() == 3 && is_long
                ? ""
                : "expected the fields type, longrope, short_factor and long_factor";
   }
   if (has_word(quirks, "computes_mscales")) {
-    std::string fault = no_number_of(said, {"short_mscale", "long_mscale"});
+    std::string fault = no_number_of(declared, {"short_mscale", "long_mscale"});
     if (!fault.empty()) return fault;
   }
-  const bool is_asked = type != nullptr && text_of(said, "rope_type") == nullptr &&
+  const bool is_asked = type != nullptr && text_of(declared, "rope_type") == nullptr &&
                         has_word(" default linear dynamic yarn longrope llama3 ", *type);
   if (is_asked && has_word(quirks, "needs_rope_type")) {
     return "type, without rope_type, which this class reads";
@@ -341,40 +341,40 @@ std::string fault_of_class(const Examined& on, const Rope& rope) {
 }
 
 // Numbers of yarn that are computed with; "" where all are numbers.
-std::string fault_of_yarn(const JsonValue& said, bool is_deepseek) {
+std::string fault_of_yarn(const JsonValue& declared, bool is_deepseek) {
   for (const std::string_view key : {"mscale", "mscale_all_dim", "beta_fast", "beta_slow",
                                      "attn_factor", "extrapolation_factor"}) {
     if (!is_deepseek && key.starts_with("mscale")) continue;
-    const JsonValue* value = member(said, key);
+    const JsonValue* value = member(declared, key);
     if (value != nullptr && !counts_as_number(*value)) return not_a_number(key, *value);
   }
   return {};
 }
 
 // Older vLLM computes yarn for some whatever rope type config.json declares, and needs its fields.
-std::string fault_of_length(const Look& look, const Rope& rope) {
-  const JsonValue& said = *rope.said;
-  const bool is_asked = look.is(Program::kVllm) && said.is_object() &&
-                        look.profile.has_transformers_4() &&
-                        !has_quirk(look.on.model_type, "yarn_without_length") &&
-                        !look.on.model_type.starts_with("gemma3n");
+std::string fault_of_length(const CheckContext& context, const Rope& rope) {
+  const JsonValue& declared = *rope.declared;
+  const bool is_asked = context.is(Program::kVllm) && declared.is_object() &&
+                        context.profile.has_transformers_4() &&
+                        !has_quirk(context.on.model_type, "yarn_without_length") &&
+                        !context.on.model_type.starts_with("gemma3n");
   if (!is_asked) return {};
-  const Family* table = look.on.parameters.table;
+  const Family* table = context.on.parameters.table;
   if (table != nullptr && has_word(table->quirks, "yarn_of_any_type")) {
-    std::string fault = no_number_of(said, {"factor", kLength, "beta_fast", "beta_slow"});
+    std::string fault = no_number_of(declared, {"factor", kLength, "beta_fast", "beta_slow"});
     if (!fault.empty()) return fault;
   }
   if (type_of(rope) != "yarn" || rope.find(kLength) != nullptr) return {};
   return fmt::format("type 'yarn' without {}", kLength);
 }
 
-std::string fault_of_program(const Look& look, const std::string& name) {
-  const bool is_known_here = family_of_type(look.on.text_type) != nullptr;
-  const Program program = look.profile.program;
+std::string fault_of_program(const CheckContext& context, const std::string& name) {
+  const bool is_known_here = family_of_type(context.on.text_type) != nullptr;
+  const Program program = context.profile.program;
   if (is_known_here && program == Program::kSglang && !has_word(kSglangTypes, name)) {
-    return fmt::format("type '{}', which {} does not have", name, look.profile.help);
+    return fmt::format("type '{}', which {} does not have", name, context.profile.help);
   }
-  const Family* table = look.on.parameters.table;
+  const Family* table = context.on.parameters.table;
   const auto takes_alpha = [](const KeyRule& rule) { return rule.source == KeySource::kAlphaRope; };
   if (name == "dynamic" && table != nullptr && std::ranges::any_of(table->keys, takes_alpha)) {
     return {};
@@ -385,166 +385,166 @@ std::string fault_of_program(const Look& look, const std::string& name) {
   return {};
 }
 
-std::string fault_of(const Look& look, const Rope& rope) {
+std::string fault_of(const CheckContext& context, const Rope& rope) {
   const bool is_scaling = rope.place.ends_with("rope_scaling");
-  if (!look.profile.serves()) {
-    std::string fault = rope.is_first || !is_scaling ? "" : fault_of_class(look.on, rope);
-    if (fault.empty()) fault = fault_of_keys(look.on, rope);
-    return fault.empty() ? fault_of_divisors(look.on, rope) : fault;
+  if (!context.profile.serves()) {
+    std::string fault = rope.is_first || !is_scaling ? "" : fault_of_class(context.on, rope);
+    if (fault.empty()) fault = fault_of_keys(context.on, rope);
+    return fault.empty() ? fault_of_divisors(context.on, rope) : fault;
   }
-  if (std::string fault = fault_of_length(look, rope); !fault.empty()) return fault;
-  const bool is_read = rope.said->is_object() || !is_truthy(rope.said);
-  const std::string_view quirks = quirks_of(look.on.text_type);
-  if (is_read && rotates_nothing(look.on)) return {};
-  const bool is_old_class = look.profile.has_transformers_4();
+  if (std::string fault = fault_of_length(context, rope); !fault.empty()) return fault;
+  const bool is_read = rope.declared->is_object() || !is_truthy(rope.declared);
+  const std::string_view quirks = quirks_of(context.on.text_type);
+  if (is_read && rotates_nothing(context.on)) return {};
+  const bool is_old_class = context.profile.has_transformers_4();
   if (is_old_class && is_scaling) {
-    std::string fault = fault_of_class(look.on, rope);
+    std::string fault = fault_of_class(context.on, rope);
     if (!fault.empty()) return fault;
-    if (has_word(quirks, "always_yarn")) fault = fault_of_keys(look.on, rope);
+    if (has_word(quirks, "always_yarn")) fault = fault_of_keys(context.on, rope);
     if (!fault.empty()) return fault;
     const bool asks = !has_word(quirks, "asks_nothing_of_rope");
-    if (!asks && !is_truthy(rope.said)) return {};
+    if (!asks && !is_truthy(rope.declared)) return {};
   }
-  const JsonValue& said = *rope.said;
+  const JsonValue& declared = *rope.declared;
   // An empty one counts as none, but for the classes of transformers.
   const bool is_checked_by_class =
       is_scaling && !has_word(quirks, "theta_inside") && !rope.is_first;
-  if (!is_truthy(&said) && !is_checked_by_class) return {};
-  if (!said.is_object()) return no_object(said);
+  if (!is_truthy(&declared) && !is_checked_by_class) return {};
+  if (!declared.is_object()) return no_object(declared);
   const std::string name = type_of(rope);
   if (name.empty()) return rope.is_first ? "" : "no rope_type";  // 5.x takes "default" then
   if (name == "mrope") {
-    return member(said, "mrope_section") == nullptr ? "type 'mrope' without mrope_section" : "";
+    return member(declared, "mrope_section") == nullptr ? "type 'mrope' without mrope_section" : "";
   }
   const bool is_deepseek =
-      look.is(Program::kVllm) && has_word(quirks, "always_yarn") && name != "default";
+      context.is(Program::kVllm) && has_word(quirks, "always_yarn") && name != "default";
   const std::string_view computed = is_deepseek ? "deepseek_yarn" : std::string_view(name);
   if (computed.ends_with("yarn")) {
-    std::string fault = fault_of_yarn(said, is_deepseek);
+    std::string fault = fault_of_yarn(declared, is_deepseek);
     if (!fault.empty()) return fault;
     const auto base = number(rope.find("rope_theta"));
     if (base && *base <= 0) return fmt::format("rope_theta is {}, without a logarithm", *base);
   }
   const RopeType* type = find_by(kTypes, &RopeType::name, computed);
   const bool is_later = has_word(kLaterTypes, computed) &&
-                        !has_listed(look.profile, "rope types", computed, false);
-  const bool is_free = !is_scaling && runs_by_fallback(look.profile, look.on.model_class);
-  const bool has_types = look.is(Program::kVllm) && !is_free;
-  if (std::string fault = fault_of_program(look, name); !fault.empty()) return fault;
+                        !has_listed(context.profile, "rope types", computed, false);
+  const bool is_free = !is_scaling && runs_by_fallback(context.profile, context.on.model_class);
+  const bool has_types = context.is(Program::kVllm) && !is_free;
+  if (std::string fault = fault_of_program(context, name); !fault.empty()) return fault;
   if (type == nullptr || is_later || is_free) {
     // transformers takes types that it does not know, with a warning.
-    return has_types ? fmt::format("type '{}', which {} does not have", name, look.profile.help)
+    return has_types ? fmt::format("type '{}', which {} does not have", name, context.profile.help)
                      : std::string();
   }
-  return fault_of_numbers(rope, *type, rotated_pairs(look.on, rope));
+  return fault_of_numbers(rope, *type, rotated_pairs(context.on, rope));
 }
 
 // Some classes of 4.57 have yarn by default, which divides this length by its own.
-void look_divided_length(const Look& look) {
-  const Examined& on = look.on;
-  const bool is_asked =
-      look.is(Program::kTransformers) && look.profile.has_transformers_4() &&
-      has_quirk(on.text_type, "own_rope_scaling");
+void check_divided_length(const CheckContext& context) {
+  const Subject& on = context.on;
+  const bool is_asked = context.is(Program::kTransformers) &&
+                        context.profile.has_transformers_4() &&
+                        has_quirk(on.text_type, "own_rope_scaling");
   const JsonValue* length = member(on.text_config(), "max_position_embeddings");
-  const JsonValue* said = member(on.text_config(), "rope_scaling");
+  const JsonValue* declared = member(on.text_config(), "rope_scaling");
   const bool divides =
-      said == nullptr || known(*said, "original_max_position_embeddings") != nullptr;
+      declared == nullptr || known(*declared, "original_max_position_embeddings") != nullptr;
   if (!is_asked || !divides || length == nullptr || counts_as_number(*length)) return;
-  look.report(on.text_place("max_position_embeddings"),
-              fmt::format("{}; expected a number, which yarn divides", length->dump()), {},
-              "unsupported operand type(s) for /");
+  context.report(on.text_place("max_position_embeddings"),
+                 fmt::format("{}; expected a number, which yarn divides", length->dump()), {},
+                 "unsupported operand type(s) for /");
 }
 
-void look_rope_words(const Look& look) {
-  look_divided_length(look);
-  for (const Rope& rope : ropes_of(look)) {
-    std::string fault = fault_of(look, rope);
+void check_rope_words(const CheckContext& context) {
+  check_divided_length(context);
+  for (const Rope& rope : ropes_of(context)) {
+    std::string fault = fault_of(context, rope);
     if (!fault.empty()) {
-      look.report(rope.place, std::move(fault));
-    } else if (is_divided_by_zero(look, rope)) {
-      look.report(rope.place, "factor is 0; expected a number above 0", Severity::kUnsound,
-                  "NaN logits");
+      context.report(rope.place, std::move(fault));
+    } else if (is_divided_by_zero(context, rope)) {
+      context.report(rope.place, "factor is 0; expected a number above 0", Severity::kUnsound,
+                     "NaN logits");
     }
   }
   // That of a vision part is not computed with, but is read.
-  const JsonValue* rope = known(known(look.on.config, "vision_config"), "rope_parameters");
+  const JsonValue* rope = known(known(context.on.config, "vision_config"), "rope_parameters");
   if (rope == nullptr) return;
-  if (said_type(*rope) == nullptr) {
-    look.report("config.json: vision_config.rope_parameters", "no rope_type");
+  if (declared_rope_type(*rope) == nullptr) {
+    context.report("config.json: vision_config.rope_parameters", "no rope_type");
   }
 }
 
 // Half of the rotated values must be what the sections of M-RoPE sum to.
-void look_sections(const Look& look) {
-  for (const Rope& rope : ropes_of(look)) {
-    const JsonValue* sections = known(*rope.said, "mrope_section");
-    const auto pairs = rotated_pairs(look.on, rope);
+void check_sections(const CheckContext& context) {
+  for (const Rope& rope : ropes_of(context)) {
+    const JsonValue* sections = known(*rope.declared, "mrope_section");
+    const auto pairs = rotated_pairs(context.on, rope);
     const std::string type = type_of(rope);
     if (!is_truthy(sections) || (type != "default" && type != "mrope")) continue;
     if (!sections->is_array()) {
-      look.report(rope.place + ".mrope_section", "no list");
+      context.report(rope.place + ".mrope_section", "no list");
       continue;
     }
     double sum = 0;
     for (const JsonValue& section : *sections) sum += number(section).value_or(0);
     if (!pairs || sum == static_cast<double>(*pairs)) continue;
-    look.tell(rope.place + ".mrope_section", "sums to {}; half of the rotary dimension is {}", sum,
-              *pairs);
+    context.tell(rope.place + ".mrope_section", "sums to {}; half of the rotary dimension is {}",
+                 sum, *pairs);
   }
 }
 
 // vLLM puts a share that stands alone, under any of these names, into a dictionary.
-void look_lone_share(const Look& look) {
-  if (!look.is(Program::kVllm)) return;
-  const std::string_view quirks = quirks_of(look.on.text_type);
+void check_lone_share(const CheckContext& context) {
+  if (!context.is(Program::kVllm)) return;
+  const std::string_view quirks = quirks_of(context.on.text_type);
   if (has_word(quirks, "may_rotate_nothing")) return;
   // The class puts one in the place of the other.
   const bool is_unread = has_word(quirks, "ignores_partial_rotary_factor");
   const std::string_view unread = is_unread ? kShare : "";
   for (const std::string_view key : {kShare, kRotaryPct, kRotaryFraction}) {
-    const JsonValue* said = key == unread ? nullptr : look.on.text_field(key);
-    if (said == nullptr) continue;
-    const double share = *said == true ? 1 : number(*said).value_or(-1);
+    const JsonValue* declared = key == unread ? nullptr : context.on.text_field(key);
+    if (declared == nullptr) continue;
+    const double share = *declared == true ? 1 : number(*declared).value_or(-1);
     if (share > 0 && share <= 1) return;
-    return look.tell(fmt::format("config.json: {}", key),
-                     "{}; expected a number above 0, at most 1", said->dump());
+    return context.tell(fmt::format("config.json: {}", key),
+                        "{}; expected a number above 0, at most 1", declared->dump());
   }
 }
 
 // Classes of transformers that rotate all of a head get cosines for a part of it. 4.57 reads the
 // share next to the dictionary, for any type; 5 in it, for those that scale.
-void look_whole_heads(const Look& look) {
-  const Examined& on = look.on;
-  const bool is_whole = has_listed(look.profile, "rotates whole heads", on.text_type, false);
+void check_whole_heads(const CheckContext& context) {
+  const Subject& on = context.on;
+  const bool is_whole = has_listed(context.profile, "rotates whole heads", on.text_type, false);
   if (!is_whole || rotates_nothing(on)) return;
   std::vector<const JsonValue*> shares;
-  if (look.profile.has_transformers_4()) {
+  if (context.profile.has_transformers_4()) {
     shares.push_back(member(on.text_config(), kShare));
   } else {
-    for (const Rope& rope : ropes_of(look)) {
+    for (const Rope& rope : ropes_of(context)) {
       if (!is_scaled(on, rope)) continue;
-      const JsonValue* inner = member(*rope.said, kShare);
+      const JsonValue* inner = member(*rope.declared, kShare);
       shares.push_back(inner == nullptr ? known(*rope.around, kShare) : inner);
     }
   }
   for (const JsonValue* share : shares) {
     if (share == nullptr || is_one(share)) continue;
-    return look.report(on.text_place(kShare),
-                       fmt::format("{}; this class rotates all of a head", share->dump()),
-                       Severity::kUnsound, "The size of tensor a must match the size of tensor b");
+    return context.report(
+        on.text_place(kShare), fmt::format("{}; this class rotates all of a head", share->dump()),
+        Severity::kUnsound, "The size of tensor a must match the size of tensor b");
   }
 }
 
-void look_share(const Look& look) {
-  if (!look.profile.serves()) return look_whole_heads(look);
-  const std::vector<Rope> ropes = ropes_of(look);
-  if (ropes.empty()) look_lone_share(look);
+void check_share(const CheckContext& context) {
+  if (!context.profile.serves()) return check_whole_heads(context);
+  const std::vector<Rope> ropes = ropes_of(context);
+  if (ropes.empty()) check_lone_share(context);
   for (const Rope& rope : ropes) {
-    if (!rope.said->is_object()) continue;
-    const double share = rotated_share(look.on, rope);
+    if (!rope.declared->is_object()) continue;
+    const double share = rotated_share(context.on, rope);
     if (share > 0 && share <= 1) continue;
-    look.tell("config.json: partial_rotary_factor", "{}; expected a number above 0, at most 1",
-              rope.find(kShare)->dump());
+    context.tell("config.json: partial_rotary_factor", "{}; expected a number above 0, at most 1",
+                 rope.find(kShare)->dump());
   }
 }
 
@@ -558,15 +558,15 @@ double default_theta(const Family& table) {
 
 // Classes of transformers 4.57 read rope_theta next to the dictionary; where it is only inside,
 // as 5.x writes it, their default goes before it.
-void look_theta(const Look& look) {
-  if (look.on.text_field("rope_theta") != nullptr) return;
-  if (!has_quirk(look.on.text_type, "theta_outside")) return;
-  const double usual = default_theta(*table_of_model_type(look.on.text_type));
-  for (const Rope& rope : ropes_of(look)) {
-    const JsonValue* theta = known(*rope.said, "rope_theta");
+void check_theta(const CheckContext& context) {
+  if (context.on.text_field("rope_theta") != nullptr) return;
+  if (!has_quirk(context.on.text_type, "theta_outside")) return;
+  const double usual = default_theta(*table_of_model_type(context.on.text_type));
+  for (const Rope& rope : ropes_of(context)) {
+    const JsonValue* theta = known(*rope.declared, "rope_theta");
     if (theta == nullptr || number(*theta) == usual) continue;
-    look.tell(rope.place + ".rope_theta", "{}, not set next to it; transformers 4.57 then uses {}",
-              theta->dump(), usual);
+    context.tell(rope.place + ".rope_theta",
+                 "{}, not set next to it; transformers 4.57 then uses {}", theta->dump(), usual);
   }
 }
 
@@ -574,15 +574,15 @@ constexpr Check kRopeChecks[] = {
     {"C17", "the rope type is known and complete",
      "U: vllm* sglang transformers*, W: tensorrt-llm llama.cpp",
      "KeyError: 'factor'; Unknown RoPE scaling type; rope_parameters should have a 'rope_type' key",
-     kTakeConfig, look_rope_words},
+     kTakeConfig, check_rope_words},
     {"C18", "mrope_section fits the rotary dimension",
      "U: vllm*, W: sglang tensorrt-llm llama.cpp transformers*", "AssertionError", kTakeConfig,
-     look_sections},
+     check_sections},
     {"C19", "partial_rotary_factor is a share",
      "U: vllm* sglang, S: transformers*, W: tensorrt-llm llama.cpp",
-     "partial_rotary_factor must be between 0.0 and 1.0", kTakeConfig, look_share},
+     "partial_rotary_factor must be between 0.0 and 1.0", kTakeConfig, check_share},
     {"C20", "rope_theta is where the reader looks", "S: vllm-tf4 transformers-4",
-     "loads, and answers get worse the longer the text is", "", look_theta, "serving-config"},
+     "loads, and answers get worse the longer the text is", "", check_theta, "serving-config"},
 };
 
 }  // namespace

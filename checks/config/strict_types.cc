@@ -81,8 +81,8 @@ constexpr std::string_view kEveryClass = "*";
 constexpr std::string_view kParts = " text_config vision_config audio_config ";
 
 // A class, or a field of one as "llama.head_dim", that the program has otherwise.
-bool has_own(const Look& look, std::string_view type_or_field) {
-  return has_listed(look.profile, "own configurations", type_or_field, false);
+bool has_own(const CheckContext& context, std::string_view type_or_field) {
+  return has_listed(context.profile, "own configurations", type_or_field, false);
 }
 
 bool is_of_types(const JsonValue& value, std::string_view letters) {
@@ -93,17 +93,17 @@ bool is_of_types(const JsonValue& value, std::string_view letters) {
 }
 
 // The fault of a field in the class of this model type; empty: none.
-std::string fault_of_field(const Look& look, std::string_view key, const JsonValue& value,
-                           std::string_view type) {
-  const Profile& reader = look.profile.transformers();
+std::string fault_of_field(const CheckContext& context, std::string_view key,
+                           const JsonValue& value, std::string_view type) {
+  const Profile& reader = context.profile.transformers();
   const auto types = section_with(reader, fmt::format("field {}=", key), type);
   if (!types.empty() && !is_of_types(value, types)) {
     return fmt::format("{}; expected {}", value.dump(), names_of(types));
   }
-  if (look.profile.serves()) return {};  // C11, C21, C42, C43; SGLang has 5.6
+  if (context.profile.serves()) return {};  // C11, C21, C42, C43; SGLang has 5.6
   for (const std::string_view section : {"stops", "unmade"}) {  // the configuration; the model
     const auto kinds = section_with(reader, fmt::format("{} {}=", section, key), type);
-    if (kinds.find(stop_letter(&value)) == kinds.npos) continue;
+    if (kinds.find(bad_value_letter(&value)) == kinds.npos) continue;
     return fmt::format("{}; expected a number that this class can compute with", value.dump());
   }
   const auto words = section_with(reader, fmt::format("words {}: ", key), type);
@@ -124,13 +124,13 @@ std::string fault_of_field(const Look& look, std::string_view key, const JsonVal
 }
 
 // Fields that the reader lists for the class of this model type.
-void look_class(const Look& look, const std::string& prefix, const JsonValue& json,
-                std::string_view type) {
-  if (!json.is_object() || has_own(look, type)) return;
+void check_class(const CheckContext& context, const std::string& prefix, const JsonValue& json,
+                 std::string_view type) {
+  if (!json.is_object() || has_own(context, type)) return;
   for (const auto& [key, value] : json.items()) {
-    std::string fault = fault_of_field(look, key, value, type);
-    if (fault.empty() || has_own(look, fmt::format("{}.{}", type, key))) continue;
-    look.report(prefix + key, std::move(fault));
+    std::string fault = fault_of_field(context, key, value, type);
+    if (fault.empty() || has_own(context, fmt::format("{}.{}", type, key))) continue;
+    context.report(prefix + key, std::move(fault));
   }
 }
 
@@ -150,20 +150,20 @@ std::string type_of_part(const std::string& wrapper, const std::string& field,
   return std::string(may_name_another && own != nullptr ? *own : type);
 }
 
-void look_types(const Look& look) {
-  const Examined& on = look.on;
+void check_types(const CheckContext& context) {
+  const Subject& on = context.on;
   if (on.config.is_null()) return;
   // Configurations that servers have themselves derive from the same base.
-  const bool has_base = knows_model_type(look.profile.transformers(), on.model_type);
-  if (has_base) look_class(look, "config.json: ", on.config, kEveryClass);
-  look_class(look, "config.json: ", on.config, on.model_type);
+  const bool has_base = knows_model_type(context.profile.transformers(), on.model_type);
+  if (has_base) check_class(context, "config.json: ", on.config, kEveryClass);
+  check_class(context, "config.json: ", on.config, on.model_type);
   for (const auto& [field, part] : on.config.items()) {
     if (!part.is_object()) continue;
     const std::string prefix = fmt::format("config.json: {}.", field);
     const std::string type = type_of_part(on.model_type, field, part);
     const bool is_part = !type.empty() || (on.is_wrapper && has_word(kParts, field));
-    if (has_base && is_part) look_class(look, prefix, part, kEveryClass);
-    if (!has_own(look, on.model_type)) look_class(look, prefix, part, type);
+    if (has_base && is_part) check_class(context, prefix, part, kEveryClass);
+    if (!has_own(context, on.model_type)) check_class(context, prefix, part, type);
   }
 }
 
@@ -172,7 +172,7 @@ constexpr Check kStrictTypeChecks[] = {
      "U: vllm* sglang transformers*, W: tensorrt-llm",
      "StrictDataclassFieldValidationError: Validation error for field; unsupported operand "
      "type(s); entries must be in",
-     kTakeConfig, look_types},
+     kTakeConfig, check_types},
 };
 
 }  // namespace

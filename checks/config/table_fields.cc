@@ -18,83 +18,88 @@ constexpr std::string_view kMayBeNull =
     " deepstack_visual_indexes moe_k ";
 
 // A default that is not a number is computed from other fields; null asks for that value.
-void look_nulls(const Look& look, const std::string& prefix, const JsonValue& json,
-                std::span<const ClassDefault> defaults) {
+void check_nulls(const CheckContext& context, const std::string& prefix, const JsonValue& json,
+                 std::span<const ClassDefault> defaults) {
   for (const ClassDefault& entry : defaults) {
-    const JsonValue* said = member(json, entry.field);
-    const bool is_null = said != nullptr && said->is_null();
+    const JsonValue* declared = member(json, entry.field);
+    const bool is_null = declared != nullptr && declared->is_null();
     const bool is_size = entry.read_by != ReadBy::kKeys && are_digits(entry.value);
     if (!is_null || !is_size || has_word(kMayBeNull, entry.field)) continue;
-    look.report(prefix + std::string(entry.field), "null; expected a number, or nothing");
+    context.report(prefix + std::string(entry.field), "null; expected a number, or nothing");
   }
 }
 
-void look_zeros(const Look& look, const std::string& prefix, const JsonValue& json) {
+void check_zero_fields(const CheckContext& context, const std::string& prefix,
+                       const JsonValue& json) {
   for (const std::string_view field :
        {"hidden_size", "vocab_size", "num_hidden_layers", "num_attention_heads"}) {
-    const JsonValue* said = known(json, field);
-    const bool is_zero = said != nullptr && (said->is_boolean() ? !said->get<bool>() : *said == 0);
-    if (is_zero) look.report(prefix + std::string(field), "zero; a model cannot be built with it");
+    const JsonValue* declared = known(json, field);
+    const bool is_zero =
+        declared != nullptr && (declared->is_boolean() ? !declared->get<bool>() : *declared == 0);
+    if (is_zero)
+      context.report(prefix + std::string(field), "zero; a model cannot be built with it");
   }
 }
 
 // Heads of keys serve as many heads of queries each.
-void look_heads(const Look& look, const std::string& prefix, const Family& table) {
-  const JsonValue& text = look.on.text_config();
+void check_heads(const CheckContext& context, const std::string& prefix, const Family& table) {
+  const JsonValue& text = context.on.text_config();
   if (known(text, "kv_lora_rank") != nullptr) return;  // latent attention has one
   const auto heads = number_of_fields(table, text, "num_attention_heads");
   const auto shared = number_of_fields(table, text, "num_key_value_heads");
   if (!heads || !shared || *heads == 0) return;
   if (*shared != 0 && *heads % *shared == 0) return;
-  look.tell(prefix + "num_key_value_heads",
-            "{}, of which num_attention_heads, {}, is not a multiple", *shared, *heads);
+  context.tell(prefix + "num_key_value_heads",
+               "{}, of which num_attention_heads, {}, is not a multiple", *shared, *heads);
 }
 
-void look_tower_heads(const Look& look, const TowerTable& tower, const JsonValue& vision) {
-  const JsonValue* said = member(vision, tower.heads);
-  if (said == nullptr) return;
+void check_tower_heads(const CheckContext& context, const TowerTable& tower,
+                       const JsonValue& vision) {
+  const JsonValue* declared = member(vision, tower.heads);
+  if (declared == nullptr) return;
   const std::string place = fmt::format("config.json: vision_config.{}", tower.heads);
-  const auto heads =
-      said->is_boolean() ? std::optional<uint64_t>(said->get<bool>() ? 1 : 0) : whole(*said);
+  const auto heads = declared->is_boolean() ? std::optional<uint64_t>(declared->get<bool>() ? 1 : 0)
+                                            : whole(*declared);
   if (!heads || *heads == 0) {
-    return look.tell(place, "{}; expected a whole number above zero", said->dump());
+    return context.tell(place, "{}; expected a whole number above zero", declared->dump());
   }
   const JsonValue* width = known(vision, "embed_dim");
   if (width == nullptr) width = known(vision, "hidden_size");
   const auto size = whole(width);
   if (!size || *size % *heads == 0) return;
-  look.tell(place, "{}, of which {} values are not a multiple", *heads, *size);
+  context.tell(place, "{}, of which {} values are not a multiple", *heads, *size);
 }
 
-void look_table_fields(const Look& look) {
-  const Examined& on = look.on;
+void check_table_fields(const CheckContext& context) {
+  const Subject& on = context.on;
   const ParameterReport& report = on.parameters;
   if (!report.is_compared()) return;
   constexpr std::string_view kPlace = "config.json: ";
   const bool is_absent = report.bad_field.find(": no ") != report.bad_field.npos;
   if (!report.bad_field.empty() && !is_absent && !report.is_beyond_limits) {
     const bool begins = report.bad_field.starts_with(kPlace);
-    look.report("config.json", begins ? report.bad_field.substr(kPlace.size()) : report.bad_field);
+    context.report("config.json",
+                   begins ? report.bad_field.substr(kPlace.size()) : report.bad_field);
   }
   const Family* defaults = table_of_model_type(on.text_type);
   if (defaults == nullptr) defaults = report.table;
   const std::string prefix = on.text_place();
-  look_nulls(look, prefix, on.text_config(), defaults->defaults);
-  if (!has_word(report.table->quirks, "no_head_dim")) look_heads(look, prefix, *defaults);
-  look_zeros(look, prefix, on.text_config());
+  check_nulls(context, prefix, on.text_config(), defaults->defaults);
+  if (!has_word(report.table->quirks, "no_head_dim")) check_heads(context, prefix, *defaults);
+  check_zero_fields(context, prefix, on.text_config());
   const JsonValue* vision = known(on.config, "vision_config");
   const TowerTable* tower = tower_of(on.model_type);
   const bool has_tower = tower != nullptr && vision != nullptr && vision->is_object();
   if (!has_tower || !on.has_vision_tensors()) return;
-  look_nulls(look, "config.json: vision_config.", *vision, tower->defaults);
-  look_tower_heads(look, *tower, *vision);
+  check_nulls(context, "config.json: vision_config.", *vision, tower->defaults);
+  check_tower_heads(context, *tower, *vision);
 }
 
 constexpr Check kTableFieldChecks[] = {
     {"C42", "fields that determine shapes are numbers", "U: vllm*",
      "unsupported operand type(s); Input should be a valid integer; num_heads is not divisible by "
      "num_kv_heads",
-     kTakeConfig, look_table_fields},
+     kTakeConfig, check_table_fields},
 };
 
 }  // namespace

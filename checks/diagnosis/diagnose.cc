@@ -86,9 +86,9 @@ int order_of(std::string_view step) {
 }
 
 // The conversion that leads to a folder like this one. Scales of inputs after AWQ are not maxima.
-std::string conversion_again(const Examined& on) {
-  const Quantization* said = on.quantization();
-  const bool is_fp8 = said != nullptr && said->algo.starts_with("FP8");
+std::string conversion_again(const Subject& on) {
+  const Quantization* declared = on.quantization();
+  const bool is_fp8 = declared != nullptr && declared->algo.starts_with("FP8");
   const bool has_inputs = std::ranges::any_of(on.modules, [](const auto& entry) {
     return entry.second.has_input_scale && !entry.second.has_pre_quant_scale;
   });
@@ -100,8 +100,8 @@ std::string conversion_again(const Examined& on) {
                                   : " --preset default-input-scale1");
 }
 
-Fix fix_of(const Check& check, const Found& found, const Examined& on,
-           const Examination& examination) {
+Fix fix_of(const Check& check, const CheckFinding& found, const Subject& on,
+           const DiagnosisOptions& options) {
   Fix fix = found.fix.value_or(Fix{});
   if (!found.fix) {
     fix.step = check.step;
@@ -113,26 +113,26 @@ Fix fix_of(const Check& check, const Found& found, const Examined& on,
   }
   if (fix.step.empty()) return fix;
   const size_t blank = fix.step.find("BASE");
-  if (blank != fix.step.npos && !examination.base.empty()) {
-    fix.step.replace(blank, 4, fmt::format("\"{}\"", examination.base));
+  if (blank != fix.step.npos && !options.base.empty()) {
+    fix.step.replace(blank, 4, fmt::format("\"{}\"", options.base));
     fix.needs.clear();
   }
   const std::string_view name = step_name(fix.step);
   fix.rewrites_weights = std::ranges::count(kPayloadSteps, name) != 0;
   fix.order = order_of(fix.step);
-  if (examination.has_step != nullptr && !examination.has_step(name)) fix.step.clear();
+  if (options.has_step != nullptr && !options.has_step(name)) fix.step.clear();
   return fix;
 }
 
-Result<std::vector<Asked>> chosen(const Examination& examination, bool is_gguf) {
-  std::vector<Asked> out;
-  const bool is_open = examination.profiles.empty();
-  for (const std::string& name : is_open ? current_profiles(is_gguf) : examination.profiles) {
-    Asked asked = asked_for(name);
+Result<std::vector<ProfileMatch>> chosen(const DiagnosisOptions& options, bool is_gguf) {
+  std::vector<ProfileMatch> out;
+  const bool is_open = options.profiles.empty();
+  for (const std::string& name : is_open ? current_profiles(is_gguf) : options.profiles) {
+    ProfileMatch asked = match_profile(name);
     if (asked.profile == nullptr) {
       return misuse_hint("ckpt list profiles", "profile '{}' is not known", name);
     }
-    if (find_by(out, &Asked::name, asked.name) == nullptr) out.push_back(std::move(asked));
+    if (find_by(out, &ProfileMatch::name, asked.name) == nullptr) out.push_back(std::move(asked));
   }
   return out;
 }
@@ -145,19 +145,19 @@ Finding finding_of(const Error& error, const Profile& profile, Severity severity
 }
 
 // Adds what `checks` find to `out`, whose last verdict is the profile's.
-Status run_checks(const Examined& on, const Profile& profile, const Examination& examination,
+Status run_checks(const Subject& on, const Profile& profile, const DiagnosisOptions& options,
                   const std::vector<const Check*>& checks, Diagnosis& out) {
   Verdict& verdict = out.verdicts.back();
   const ServedModules served = served_modules(on, profile);
   for (const Check* check : checks) {
     const auto rated = rating(*check, profile);
-    if (!rated || (check->is_deep && !examination.deep)) continue;
-    std::vector<Found> found;
+    if (!rated || (check->is_deep && !options.deep)) continue;
+    std::vector<CheckFinding> found;
     Status failed;
-    check->look({on, profile, served, found, failed});
+    check->run({on, profile, served, found, failed});
     CKPT_TRY(std::move(failed));
-    for (Found& entry : found) {
-      Fix fix = fix_of(*check, entry, on, examination);
+    for (CheckFinding& entry : found) {
+      Fix fix = fix_of(*check, entry, on, options);
       const Severity severity = entry.severity.value_or(*rated);
       verdict.loads &= severity != Severity::kUnloaded;
       verdict.sound &= severity != Severity::kUnsound;
@@ -171,8 +171,8 @@ Status run_checks(const Examined& on, const Profile& profile, const Examination&
   return {};
 }
 
-Status examine_for(const Examined& on, const Profile& profile, const Examination& examination,
-                   Diagnosis& out) {
+Status diagnose_for(const Subject& on, const Profile& profile, const DiagnosisOptions& options,
+                    Diagnosis& out) {
   Verdict& verdict = out.verdicts.emplace_back(Verdict{std::string(profile.name)});
   for (auto* reason : {weights_not_checked, head_not_checked, tokenizer_not_checked,
                        scheme_not_checked, cache_not_checked, scales_not_checked,
@@ -181,14 +181,14 @@ Status examine_for(const Examined& on, const Profile& profile, const Examination
   }
   // llama.cpp takes a folder as the GGUF that is made of it, and has the tensors that this has.
   const bool is_converted =
-      profile.program == Program::kLlamaCpp && !on.is_gguf && examination.made_gguf;
-  const auto made = is_converted ? examination.made_gguf(on.checkpoint) : Checkpoint();
+      profile.program == Program::kLlamaCpp && !on.is_gguf && options.run_to_gguf;
+  const auto made = is_converted ? options.run_to_gguf(on.checkpoint) : Checkpoint();
   const std::span<const Check> of_parameters = parameter_checks();
   std::vector<const Check*> checks = check_list();
   std::erase_if(checks, [&](const Check* check) {
     return is_converted && made && find_by(of_parameters, &Check::id, check->id) != nullptr;
   });
-  CKPT_TRY(run_checks(on, profile, examination, checks, out));
+  CKPT_TRY(run_checks(on, profile, options, checks, out));
   if (!is_converted || !out.verdicts.back().loads) return {};
   if (!made) {
     out.verdicts.back().loads = false;
@@ -200,8 +200,8 @@ Status examine_for(const Examined& on, const Profile& profile, const Examination
   checks.clear();
   for (const Check& check : gguf_checks()) checks.push_back(&check);
   const size_t before = out.findings.size();
-  const Examined file(*made);
-  CKPT_TRY(run_checks(file, profile, examination, checks, out));
+  const Subject file(*made);
+  CKPT_TRY(run_checks(file, profile, options, checks, out));
   std::string& not_checked = out.verdicts.back().not_checked;
   if (not_checked.empty()) not_checked = gguf_not_checked(file, profile);
   for (size_t i = before; i < out.findings.size(); ++i) {
@@ -235,7 +235,7 @@ void add_adapter(const std::string& words, bool is_gguf, const Profile& profile,
                           advised(std::move(advice))});
 }
 
-std::string note_of(const Asked& asked) {
+std::string note_of(const ProfileMatch& asked) {
   const Profile& profile = *asked.profile;
   if (asked.is_newer) {
     return fmt::format("newer than {}, which answers for it", profile.title());
@@ -245,7 +245,7 @@ std::string note_of(const Asked& asked) {
 }
 
 // The answer of both neighbors of a release; findings of one alone are warnings.
-void add_older(const Asked& asked, Diagnosis older, Diagnosis& made) {
+void add_older(const ProfileMatch& asked, Diagnosis older, Diagnosis& made) {
   Verdict& verdict = made.verdicts.front();
   const Verdict& other = older.verdicts.front();
   if (verdict.loads != other.loads || verdict.sound != other.sound) {
@@ -275,8 +275,8 @@ void add_older(const Asked& asked, Diagnosis older, Diagnosis& made) {
 
 // `one` adds the verdict of a profile and its findings.
 template <class One>
-Status answer(const std::vector<Asked>& all, Diagnosis& out, const One& one) {
-  for (const Asked& asked : all) {
+Status answer(const std::vector<ProfileMatch>& all, Diagnosis& out, const One& one) {
+  for (const ProfileMatch& asked : all) {
     Diagnosis made;
     CKPT_TRY(one(*asked.profile, made));
     made.verdicts.front().sound &= made.verdicts.front().loads;  // sound requires loads
@@ -330,12 +330,12 @@ std::string release_label(std::string_view name) {
 }
 
 std::string release_named(std::string_view name) {
-  Asked asked = asked_for(name);
+  ProfileMatch asked = match_profile(name);
   return asked.profile == nullptr ? std::string() : std::move(asked.name);
 }
 
 bool is_for_gguf(std::string_view profile) {
-  const Profile* found = asked_for(profile).profile;
+  const Profile* found = match_profile(profile).profile;
   return found != nullptr && found->runs_llama_server();
 }
 
@@ -365,10 +365,10 @@ namespace {
 
 // As they are where they cannot be unpacked: what does not fit shows in values too, such as
 // groups of inputs that are not there.
-Result<Checkpoint> unpacked_weights(const Checkpoint& checkpoint, const Examination& examination,
+Result<Checkpoint> unpacked_weights(const Checkpoint& checkpoint, const DiagnosisOptions& options,
                                     PackedForms& packed) {
-  if (packed.by_codes.empty() || !examination.unpacked) return checkpoint;
-  auto out = examination.unpacked(checkpoint);
+  if (packed.by_codes.empty() || !options.unpacked) return checkpoint;
+  auto out = options.unpacked(checkpoint);
   if (out) return out;
   if (out.error().code != ErrorCode::kCorrupt) return Failure(std::move(out.error()));
   packed.fault = out.error().what;
@@ -377,13 +377,13 @@ Result<Checkpoint> unpacked_weights(const Checkpoint& checkpoint, const Examinat
 
 }  // namespace
 
-Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& examination) {
+Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const DiagnosisOptions& options) {
   PackedForms packed;
-  if (examination.packed_forms != nullptr) packed = examination.packed_forms(checkpoint);
+  if (options.packed_forms != nullptr) packed = options.packed_forms(checkpoint);
   Checkpoint unpacked;
-  if (examination.deep) CKPT_SET(unpacked, unpacked_weights(checkpoint, examination, packed));
-  Examined on(checkpoint, std::move(packed));
-  CKPT_ASSIGN(const auto asked, chosen(examination, on.is_gguf));
+  if (options.deep) CKPT_SET(unpacked, unpacked_weights(checkpoint, options, packed));
+  Subject on(checkpoint, std::move(packed));
+  CKPT_ASSIGN(const auto asked, chosen(options, on.is_gguf));
   if (const std::string words = adapter_words(checkpoint); !words.empty()) {
     Diagnosis adapter;
     CKPT_TRY(answer(asked, adapter, [&](const Profile& profile, Diagnosis& made) {
@@ -393,31 +393,29 @@ Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const Examination& exam
     return adapter;
   }
   const bool asks_llama = std::ranges::any_of(
-      asked, [](const Asked& each) { return each.profile->runs_llama_server(); });
-  if (asks_llama && examination.tokenizer_findings != nullptr) {
-    Status compared =
-        examination.tokenizer_findings(checkpoint, examination.base, on.llama_tokenizer);
+      asked, [](const ProfileMatch& each) { return each.profile->runs_llama_server(); });
+  if (asks_llama && options.tokenizer_findings != nullptr) {
+    Status compared = options.tokenizer_findings(checkpoint, options.base, on.llama_tokenizer);
     if (!compared) {
       compared.error().hint.clear();  // of a conversion
       on.base_not_compared = compared.error().text();
     }
   }
-  CKPT_SET(on.head_values, compare_tied_head(on, examination));
-  CKPT_SET(on.values,
-           examination.deep ? read_value_facts(on, unpacked, examination) : scales_at_hand(on));
+  CKPT_SET(on.head_values, compare_tied_head(on, options));
+  CKPT_SET(on.values, options.deep ? read_value_facts(on, unpacked, options) : scales_at_hand(on));
   Diagnosis out;
   CKPT_TRY(answer(asked, out, [&](const Profile& profile, Diagnosis& made) {
-    return examine_for(on, profile, examination, made);
+    return diagnose_for(on, profile, options, made);
   }));
   return out;
 }
 
 Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const IndexMisfit& misfit,
-                                 const Error& error, const Examination& examination) {
-  Examined on(checkpoint, examination.packed_forms != nullptr ? examination.packed_forms(checkpoint)
-                                                              : PackedForms());
-  CKPT_ASSIGN(const auto asked, chosen(examination, on.is_gguf));
-  CKPT_SET(on.head_values, compare_tied_head(on, examination));
+                                 const Error& error, const DiagnosisOptions& options) {
+  Subject on(checkpoint,
+             options.packed_forms != nullptr ? options.packed_forms(checkpoint) : PackedForms());
+  CKPT_ASSIGN(const auto asked, chosen(options, on.is_gguf));
+  CKPT_SET(on.head_values, compare_tied_head(on, options));
   Diagnosis out;
   CKPT_TRY(answer(asked, out, [&](const Profile& profile, Diagnosis& made) {
     if (!profile.takes(misfit)) {
@@ -429,7 +427,7 @@ Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const IndexMisfit
                                          "passed over: this program reads all tensors of the files "
                                          "that the index names; others may refuse the folder"));
     }
-    return examine_for(on, profile, examination, made);
+    return diagnose_for(on, profile, options, made);
   }));
   for (Finding& finding : out.findings) {  // no command fixes a part of a model
     Fix& fix = finding.fix;
@@ -438,8 +436,8 @@ Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const IndexMisfit
   return out;
 }
 
-Result<Diagnosis> unreadable(const Error& error, const Examination& examination) {
-  CKPT_ASSIGN(const auto asked, chosen(examination, false));
+Result<Diagnosis> unreadable(const Error& error, const DiagnosisOptions& options) {
+  CKPT_ASSIGN(const auto asked, chosen(options, false));
   Diagnosis out;
   CKPT_TRY(answer(asked, out, [&](const Profile& profile, Diagnosis& made) {
     add_unreadable(error, profile, made);

@@ -10,29 +10,29 @@
 namespace ckpt {
 namespace {
 
-bool thinks(const Examined& on) {
+bool has_reasoning(const Subject& on) {
   const Document* file = on.checkpoint.find_document("chat_template.jinja");
   return file != nullptr && file->text().find("<think>") != std::string::npos;
 }
 
-std::string vllm_command(const Examined& on, const std::string& path) {
+std::string vllm_command(const Subject& on, const std::string& path) {
   std::string out = fmt::format("vllm serve {}", path);
   if (known(on.config, "vision_config") != nullptr && !on.has_vision_tensors()) {
     out += " --language-model-only";
   }
-  if (thinks(on)) out += " --reasoning-parser qwen3";
+  if (has_reasoning(on)) out += " --reasoning-parser qwen3";
   const std::string_view parser = tool_parser(on);
   if (!parser.empty())
     out += fmt::format(" --enable-auto-tool-choice --tool-call-parser {}", parser);
   return out;
 }
 
-std::string sglang_command(const Examined& on, const std::string& path) {
+std::string sglang_command(const Subject& on, const std::string& path) {
   std::string out = fmt::format("python -m sglang.launch_server --model-path {}", path);
-  const Quantization* said = on.quantization();
-  if (said != nullptr && said->algo == "NVFP4") out += " --quantization modelopt_fp4";
-  if (said != nullptr && said->algo == "FP8") out += " --quantization modelopt_fp8";
-  if (thinks(on)) out += " --reasoning-parser qwen3";
+  const Quantization* declared = on.quantization();
+  if (declared != nullptr && declared->algo == "NVFP4") out += " --quantization modelopt_fp4";
+  if (declared != nullptr && declared->algo == "FP8") out += " --quantization modelopt_fp8";
+  if (has_reasoning(on)) out += " --reasoning-parser qwen3";
   const std::string_view parser = tool_parser(on);
   if (parser.empty()) return out;
   return out +
@@ -58,11 +58,11 @@ std::string ollama_command(const Checkpoint& checkpoint, const std::string& path
 
 std::string serve_command(std::string_view name, const Checkpoint& checkpoint,
                           const std::string& path, const std::string& projector) {
-  const Profile* profile = asked_for(name).profile;
+  const Profile* profile = match_profile(name).profile;
   if (profile == nullptr) return {};
   // A GGUF file is served by llama.cpp's server, and that serves nothing else.
   if (profile->runs_llama_server() != (checkpoint.format == "gguf")) return {};
-  const Examined on(checkpoint);
+  const Subject on(checkpoint);
   switch (profile->program) {
     case Program::kVllm: return vllm_command(on, path);
     case Program::kSglang: return sglang_command(on, path);

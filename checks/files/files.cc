@@ -14,11 +14,11 @@
 namespace ckpt {
 namespace {
 
-void look_format(const Look& look) {
-  if (look.on.checkpoint.format != "safetensors") return;
-  for (const auto& [file, metadata] : look.on.checkpoint.file_metadata) {
+void check_format(const CheckContext& context) {
+  if (context.on.checkpoint.format != "safetensors") return;
+  for (const auto& [file, metadata] : context.on.checkpoint.file_metadata) {
     if (!file.ends_with(".safetensors") || metadata.find("format") != nullptr) continue;
-    return look.report(fmt::format("{}: __metadata__", file), "no \"format\": \"pt\"");
+    return context.report(fmt::format("{}: __metadata__", file), "no \"format\": \"pt\"");
   }
 }
 
@@ -26,70 +26,72 @@ constexpr const char* kIndex = "model.safetensors.index.json";
 
 // Readers that go by the index read its "metadata" too, and look for no other names of files.
 // Source: transformers src/transformers/utils/hub.py (get_checkpoint_shard_files).
-void look_index(const Look& look) {
-  const auto& files = look.on.checkpoint.file_metadata;
-  const bool is_folder = look.on.checkpoint.format == "safetensors" && !look.on.config.is_null();
+void check_index(const CheckContext& context) {
+  const auto& files = context.on.checkpoint.file_metadata;
+  const bool is_folder =
+      context.on.checkpoint.format == "safetensors" && !context.on.config.is_null();
   if (!is_folder || files.empty() || files.contains("model.safetensors")) return;
   if (files.contains(kIndex)) return;
-  look.report(kIndex, "missing, or without an object \"metadata\"");
+  context.report(kIndex, "missing, or without an object \"metadata\"");
 }
 
 // Servers list *.safetensors and keep those that the index names; the converter opens files of an
 // index where model*.safetensors exist.
 // Sources: vLLM and SGLang 0.5.12 model_loader/weight_utils.py
 // (filter_duplicate_safetensors_files); llama.cpp conversion/base.py (index_tensors).
-void look_listed_files(const Look& look) {
-  const auto& files = look.on.checkpoint.file_metadata;
-  if (look.on.checkpoint.format != "safetensors" || look.on.config.is_null()) return;
+void check_listed_files(const CheckContext& context) {
+  const auto& files = context.on.checkpoint.file_metadata;
+  if (context.on.checkpoint.format != "safetensors" || context.on.config.is_null()) return;
   const auto is_listed = [](std::string_view file) {
     return file.ends_with(".safetensors") && file.find('/') == file.npos;
   };
-  if (look.is(Program::kLlamaCpp)) {
+  if (context.is(Program::kLlamaCpp)) {
     const bool is_found = std::ranges::any_of(files, [&](const auto& entry) {
       return is_listed(entry.first) && entry.first.starts_with("model");
     });
     if (is_found || !files.contains(kIndex)) return;
-    return look.report(kIndex,
-                       "names no file model*.safetensors, and the converter reads no other");
+    return context.report(kIndex,
+                          "names no file model*.safetensors, and the converter reads no other");
   }
   for (const auto& [file, metadata] : files) {
     if (file == kIndex || is_listed(file)) continue;
-    return look.tell(kIndex, "names '{}'; servers read *.safetensors of the folder itself", file);
+    return context.tell(kIndex, "names '{}'; servers read *.safetensors of the folder itself",
+                        file);
   }
 }
 
-void look_documents(const Look& look) {
-  for (const auto& [path, why] : look.on.broken) {
+void check_documents(const CheckContext& context) {
+  for (const auto& [path, why] : context.on.broken) {
     if (path == "config.json" || path.starts_with("tokenizer")) continue;  // C01, T01
-    look.report(path, why);
+    context.report(path, why);
   }
 }
 
-void look_keys_set_twice(const Look& look) {
-  for (const auto& [path, fault] : look.on.set_twice) look.report(path, fault);
+void check_keys_set_twice(const CheckContext& context) {
+  for (const auto& [path, fault] : context.on.set_twice) context.report(path, fault);
 }
 
-void look_generation(const Look& look) {
-  const JsonValue& json = look.on.generation_config;
+void check_generation(const CheckContext& context) {
+  const JsonValue& json = context.on.generation_config;
   if (is_truthy(known(json, "do_sample"))) return;
   for (const std::string_view key : {"top_k", "top_p", "temperature"}) {
     const JsonValue* value = known(json, key);
     if (value == nullptr || (key != "top_k" && number(*value) == 1.0)) continue;
-    return look.report(fmt::format("generation_config.json: {}", key),
-                       "set while do_sample is false");
+    return context.report(fmt::format("generation_config.json: {}", key),
+                          "set while do_sample is false");
   }
 }
 
 // The checks whose findings come from a newer writer: "C02, T02 and T03".
-std::string found_for_age(const Look& look) {
-  const JsonValue& tokenizer = look.on.tokenizer_config;
+std::string checks_of_newer_writers(const CheckContext& context) {
+  const JsonValue& tokenizer = context.on.tokenizer_config;
   const std::string* name = text_of(tokenizer, "tokenizer_class");
   const JsonValue* extra = known(tokenizer, "extra_special_tokens");
   std::vector<std::string> out;
-  if (!look.on.model_type.empty() && !knows_model_type(look.profile, look.on.model_type)) {
+  if (!context.on.model_type.empty() && !knows_model_type(context.profile, context.on.model_type)) {
     out.push_back("C02");
   }
-  if (name != nullptr && !knows_tokenizer_class(look.profile, *name)) out.push_back("T02");
+  if (name != nullptr && !knows_tokenizer_class(context.profile, *name)) out.push_back("T02");
   if (extra != nullptr && extra->is_array()) out.push_back("T03");
   if (out.size() < 2) return fmt::format("{}", fmt::join(out, ""));
   const std::string last = std::move(out.back());
@@ -97,36 +99,36 @@ std::string found_for_age(const Look& look) {
   return fmt::format("{} and {}", fmt::join(out, ", "), last);
 }
 
-void look_newer(const Look& look) {
-  const std::string* version = text_of(look.on.config, "transformers_version");
+void check_newer(const CheckContext& context) {
+  const std::string* version = text_of(context.on.config, "transformers_version");
   if (version == nullptr || !version->starts_with("5.")) return;
   std::optional<Fix> fix;
-  if (const std::string checks = found_for_age(look); !checks.empty()) {
+  if (const std::string checks = checks_of_newer_writers(context); !checks.empty()) {
     fix = advised(fmt::format(
         "see {}, which this explains; do not upgrade transformers inside the server's image",
         checks));
   }
-  look.report("config.json: transformers_version",
-              fmt::format("written by transformers {}, read with 4.57", *version), {}, {},
-              std::move(fix));
+  context.report("config.json: transformers_version",
+                 fmt::format("written by transformers {}, read with 4.57", *version), {}, {},
+                 std::move(fix));
 }
 
-void look_trainer(const Look& look) {
-  if (!look.on.has_document("modelopt_state.pth")) return;
-  look.report("modelopt_state.pth", "a trainer's record of its quantizers");
+void check_trainer(const CheckContext& context) {
+  if (!context.on.has_document("modelopt_state.pth")) return;
+  context.report("modelopt_state.pth", "a trainer's record of its quantizers");
 }
 
 // Whether the program has no class of its own for what this code would be asked for.
-bool is_code_needed(const Look& look, std::string_view document) {
-  if (document == "config.json") return !knows_model_type(look.profile, look.on.model_type);
-  const std::string* name = text_of(look.on.tokenizer_config, "tokenizer_class");
+bool is_code_needed(const CheckContext& context, std::string_view document) {
+  if (document == "config.json") return !knows_model_type(context.profile, context.on.model_type);
+  const std::string* name = text_of(context.on.tokenizer_config, "tokenizer_class");
   return document == "tokenizer_config.json" && name != nullptr &&
-         !knows_tokenizer_class(look.profile, *name);
+         !knows_tokenizer_class(context.profile, *name);
 }
 
 // A program that has its own class uses it, unless it must trust the folder's code.
-void look_code(const Look& look) {
-  const Checkpoint& checkpoint = look.on.checkpoint;
+void check_code(const CheckContext& context) {
+  const Checkpoint& checkpoint = context.on.checkpoint;
   if (!checkpoint.code_files) return;
   const std::set<std::string> found(checkpoint.code_files->begin(), checkpoint.code_files->end());
   std::map<std::string, std::vector<std::string>> missing;  // by document
@@ -136,57 +138,58 @@ void look_code(const Look& look) {
     missing[file.document].push_back(file.path);
   }
   for (const auto& [document, paths] : missing) {
-    look.report(fmt::format("{}: {}", document, document == "modules.json" ? "type" : "auto_map"),
-                fmt::format("names code that is not in the folder: {}",
-                            printable(fmt::format("{}", fmt::join(paths, ", ")))),
-                is_code_needed(look, document) ? std::optional(Severity::kUnloaded) : std::nullopt);
+    context.report(
+        fmt::format("{}: {}", document, document == "modules.json" ? "type" : "auto_map"),
+        fmt::format("names code that is not in the folder: {}",
+                    printable(fmt::format("{}", fmt::join(paths, ", ")))),
+        is_code_needed(context, document) ? std::optional(Severity::kUnloaded) : std::nullopt);
   }
 }
 
-void look_preferred(const Look& look) {
-  const std::string* other = preferred_weights(look.on, look.profile);
-  if (other != nullptr) look.report(*other, "which this program reads instead of the others");
+void check_preferred(const CheckContext& context) {
+  const std::string* other = preferred_weights(context.on, context.profile);
+  if (other != nullptr) context.report(*other, "which this program reads instead of the others");
 }
 
-void look_layout(const Look& look) {
-  const std::string& layout = look.on.checkpoint.layout;
+void check_layout(const CheckContext& context) {
+  const std::string& layout = context.on.checkpoint.layout;
   if (layout.empty()) return;
-  look.report("the folder", fmt::format("{}, which only trainers read", layout));
+  context.report("the folder", fmt::format("{}, which only trainers read", layout));
 }
 
 constexpr Check kFileChecks[] = {
     {"F10", "weights are in files that servers read", "U: all",
-     "no file named model.safetensors; no weights found", "ckpt convert IN OUT", look_layout},
+     "no file named model.safetensors; no weights found", "ckpt convert IN OUT", check_layout},
     {"W06", "safetensors files say format pt", "W: vllm* sglang tensorrt-llm transformers*",
-     "metadata error in older readers", "ckpt convert IN OUT", look_format},
+     "metadata error in older readers", "ckpt convert IN OUT", check_format},
     {"W14", "the index of shards has metadata", "U: transformers*",
-     "KeyError: 'metadata'; no file named model.safetensors", "ckpt convert IN OUT", look_index},
+     "KeyError: 'metadata'; no file named model.safetensors", "ckpt convert IN OUT", check_index},
     {"W15", "the index names files that the program lists", "U: vllm* llama.cpp, S: sglang",
      "FileNotFoundError: Weight files referenced in index but missing; weights that are not read",
-     "ckpt convert IN OUT", look_listed_files},
+     "ckpt convert IN OUT", check_listed_files},
     {"W17", "the program reads the weights that were checked", "W: vllm* transformers*",
      "KeyError, or other weights than expected",
-     "move this file out of the folder, or check it alone", look_preferred},
+     "move this file out of the folder, or check it alone", check_preferred},
     {"F00", "documents are JSON", "S: vllm* sglang tensorrt-llm transformers*, W: llama.cpp",
-     "JSON errors", "copy the file from the source model", look_documents},
+     "JSON errors", "copy the file from the source model", check_documents},
     {"F08", "documents set each key once", "W: all", "the last value counts; ckpt refuses it",
-     "remove one of the two values", look_keys_set_twice},
+     "remove one of the two values", check_keys_set_twice},
     {"F03", "generation_config.json is valid", "W: vllm* sglang transformers*",
-     "errors when it is saved; sampling that is ignored", "", look_generation, "serving-config"},
-    {"F04", "the writer is not newer than the reader", "I: vllm-tf4 transformers-4",
-     "", "", look_newer},
+     "errors when it is saved; sampling that is ignored", "", check_generation, "serving-config"},
+    {"F04", "the writer is not newer than the reader", "I: vllm-tf4 transformers-4", "", "",
+     check_newer},
     {"F09", "code that documents name is there", "W: vllm* sglang transformers*",
      "with --trust-remote-code: does not appear to have a file named ...",
-     "copy these files from the source model, after reading them", look_code},
+     "copy these files from the source model, after reading them", check_code},
     {"F06", "no state of a training", "I: vllm* sglang", "", "not needed for serving",
-     look_trainer},
+     check_trainer},
 };
 
 }  // namespace
 
 // vLLM 0.17 and 0.32 model_loader/default_loader.py (load_format auto); transformers 5.17
 // src/transformers/modeling_utils.py (_get_resolved_checkpoint_files).
-const std::string* preferred_weights(const Examined& on, const Profile& profile) {
+const std::string* preferred_weights(const Subject& on, const Profile& profile) {
   const bool is_vllm = profile.program == Program::kVllm;
   if (!is_vllm && profile.program != Program::kTransformers) return nullptr;
   const std::vector<std::string>& names = on.checkpoint.other_weights;

@@ -29,41 +29,43 @@ constexpr std::string_view kMergingModels = " gpt2 hybriddna whitespace gemma4 "
 constexpr std::string_view kOtherTokenizers = " bert t5 rwkv plamo2 test ";
 constexpr uint64_t kMaxBlocks = 512;
 
-bool is_known(const Look& look, std::string_view list, std::string_view word) {
-  return has_listed(look.profile, list, word, false);
+bool is_known(const CheckContext& context, std::string_view list, std::string_view word) {
+  return has_listed(context.profile, list, word, false);
 }
 
-const Metadata& keys(const Look& look) { return look.on.checkpoint.metadata; }
+const Metadata& keys(const CheckContext& context) { return context.on.checkpoint.metadata; }
 
-std::string architecture(const Look& look) { return std::string(keys(look).architecture()); }
+std::string architecture(const CheckContext& context) {
+  return std::string(keys(context).architecture());
+}
 
 // A language model; llama.cpp reads a projector ("clip") by other code, and Ollama a file that
 // holds one too.
-bool is_asked(const Look& look) {
-  return look.on.is_gguf && architecture(look) != "clip" &&
-         patched_by(look.on, look.profile) == nullptr;
+bool is_asked(const CheckContext& context) {
+  return context.on.is_gguf && architecture(context) != "clip" &&
+         patched_by(context.on, context.profile) == nullptr;
 }
 
 // Elements of an array; nullopt: no such key, or no array.
-std::optional<uint64_t> array_count(const Look& look, std::string_view key) {
-  const MetaArray* array = keys(look).find_array(key);
+std::optional<uint64_t> array_count(const CheckContext& context, std::string_view key) {
+  const MetaArray* array = keys(context).find_array(key);
   return array == nullptr ? std::nullopt : std::optional(array->count());
 }
 
-void look_architecture(const Look& look) {
-  if (!look.on.is_gguf || patched_by(look.on, look.profile) != nullptr) return;
-  const std::string name = architecture(look);
+void check_gguf_architecture(const CheckContext& context) {
+  if (!context.on.is_gguf || patched_by(context.on, context.profile) != nullptr) return;
+  const std::string name = architecture(context);
   if (name.empty()) {
-    look.report("general.architecture", "missing");
-  } else if (!is_known(look, "gguf architectures", name)) {
-    look.tell("general.architecture", "'{}'", name);
+    context.report("general.architecture", "missing");
+  } else if (!is_known(context, "gguf architectures", name)) {
+    context.tell("general.architecture", "'{}'", name);
   }
 }
 
 // Requirements of llama.cpp's tools/mtmd/clip.cpp for each tower of a projector.
-void look_projector_keys(const Look& look) {
+void check_projector_keys(const CheckContext& context) {
   bool has_tower = false;
-  const Metadata& found = keys(look);
+  const Metadata& found = keys(context);
   for (const std::string_view tower : {"vision", "audio"}) {
     const MetaValue* has = found.find(fmt::format("clip.has_{}_encoder", tower));
     if (has == nullptr || *has != MetaValue::boolean(true)) continue;
@@ -71,119 +73,119 @@ void look_projector_keys(const Look& look) {
     for (const std::string_view key : {"projection_dim", "embedding_length", "feed_forward_length",
                                        "block_count", "attention.head_count"}) {
       const std::string full = fmt::format("clip.{}.{}", tower, key);
-      if (!found.find_unsigned(full)) look.report(full, "missing");
+      if (!found.find_unsigned(full)) context.report(full, "missing");
     }
     const std::string type = fmt::format("clip.{}.projector_type", tower);
     const bool has_type =
         found.find_text(type) != nullptr || found.find_text("clip.projector_type") != nullptr;
-    if (!has_type) look.report(type, "missing");
+    if (!has_type) context.report(type, "missing");
   }
-  if (!has_tower) look.report("clip.has_vision_encoder", "missing");
+  if (!has_tower) context.report("clip.has_vision_encoder", "missing");
 }
 
 // ggml takes tensors of a mapped file as they are where the first of them is at a multiple of 32
 // bytes, and ends the process where it is not (ggml-backend.cpp ggml_backend_cpu_buffer_from_ptr).
-void look_alignment(const Look& look) {
+void check_alignment(const CheckContext& context) {
   constexpr uint64_t kMappedAlignment = 32;
-  const auto alignment = keys(look).find_unsigned("general.alignment");
-  const std::vector<Tensor>& tensors = look.on.checkpoint.tensors;
+  const auto alignment = keys(context).find_unsigned("general.alignment");
+  const std::vector<Tensor>& tensors = context.on.checkpoint.tensors;
   if (!alignment || *alignment >= kMappedAlignment || tensors.empty()) return;
   if (!tensors[0].is_stored() || tensors[0].stored().parts[0].empty()) return;
   const uint64_t offset = tensors[0].stored().parts[0][0].offset_bytes;
   if (offset % kMappedAlignment == 0) return;
-  look.tell("general.alignment",
-            "{}, and the first tensor is at byte {}; expected a multiple of {}", *alignment, offset,
-            kMappedAlignment);
+  context.tell("general.alignment",
+               "{}, and the first tensor is at byte {}; expected a multiple of {}", *alignment,
+               offset, kMappedAlignment);
 }
 
-void look_keys(const Look& look) {
-  if (look.on.is_gguf && look.on.checkpoint.is_projector()) look_projector_keys(look);
-  if (!is_asked(look) || !is_known(look, "gguf architectures", architecture(look))) return;
-  look_alignment(look);
+void check_keys(const CheckContext& context) {
+  if (context.on.is_gguf && context.on.checkpoint.is_projector()) check_projector_keys(context);
+  if (!is_asked(context) || !is_known(context, "gguf architectures", architecture(context))) return;
+  check_alignment(context);
   for (const std::string_view key : {"embedding_length", "block_count"}) {
-    const std::string full = fmt::format("{}.{}", architecture(look), key);
-    const auto value = keys(look).find_unsigned(full);
+    const std::string full = fmt::format("{}.{}", architecture(context), key);
+    const auto value = keys(context).find_unsigned(full);
     if (value && (*value == 0 || (key == "block_count" && *value > kMaxBlocks))) {
-      look.tell(full, "{}", *value);
+      context.tell(full, "{}", *value);
     }
   }
-  return look_gguf_keys(look, architecture(look));
+  return check_gguf_keys(context, architecture(context));
 }
 
-void look_tokenizer(const Look& look) {
-  if (!is_asked(look)) return;
-  const std::string* model = keys(look).find_text("tokenizer.ggml.model");
+void check_tokenizer(const CheckContext& context) {
+  if (!is_asked(context)) return;
+  const std::string* model = keys(context).find_text("tokenizer.ggml.model");
   if (model == nullptr || !has_word(kTokenizerModels, *model)) {
-    return look.report("tokenizer.ggml.model",
-                       model == nullptr ? "missing" : fmt::format("'{}'", *model));
+    return context.report("tokenizer.ggml.model",
+                          model == nullptr ? "missing" : fmt::format("'{}'", *model));
   }
   if (has_word(kGgufNoTokenizer, *model)) return;
-  const auto tokens = array_count(look, "tokenizer.ggml.tokens");
-  if (!tokens) return look.report("tokenizer.ggml.tokens", "missing");
-  const std::string* pre = keys(look).find_text("tokenizer.ggml.pre");
-  look_gguf_tokens(look);
+  const auto tokens = array_count(context, "tokenizer.ggml.tokens");
+  if (!tokens) return context.report("tokenizer.ggml.tokens", "missing");
+  const std::string* pre = keys(context).find_text("tokenizer.ggml.pre");
+  check_gguf_tokens(context);
   const bool needs_merges =
       has_word(kMergingModels, *model) && (pre == nullptr || *pre != "kimi-k2");
-  if (needs_merges && !array_count(look, "tokenizer.ggml.merges")) {
-    look.report("tokenizer.ggml.merges", "missing");
+  if (needs_merges && !array_count(context, "tokenizer.ggml.merges")) {
+    context.report("tokenizer.ggml.merges", "missing");
   }
   for (const std::string_view key : {"tokenizer.ggml.scores", "tokenizer.ggml.token_type"}) {
-    const auto count = array_count(look, key);
+    const auto count = array_count(context, key);
     if (count && *count < *tokens) {
-      look.tell(std::string(key), "{} for {} tokens", *count, *tokens);
+      context.tell(std::string(key), "{} for {} tokens", *count, *tokens);
     }
   }
-  const Tensor* embedding = look.on.tensor("token_embd.weight");
+  const Tensor* embedding = context.on.tensor("token_embd.weight");
   if (embedding != nullptr && embedding->shape.size() == 2 && embedding->shape[0] != *tokens) {
-    look.tell("tokenizer.ggml.tokens", "{} tokens; token_embd.weight has {} rows", *tokens,
-              embedding->shape[0]);
+    context.tell("tokenizer.ggml.tokens", "{} tokens; token_embd.weight has {} rows", *tokens,
+                 embedding->shape[0]);
   }
 }
 
-void look_pre_tokenizer(const Look& look) {
-  if (!is_asked(look)) return;
-  const std::string* model = keys(look).find_text("tokenizer.ggml.model");
+void check_pre_tokenizer(const CheckContext& context) {
+  if (!is_asked(context)) return;
+  const std::string* model = keys(context).find_text("tokenizer.ggml.model");
   if (model == nullptr || *model != "gpt2") return;  // others cut without one
-  const std::string* pre = keys(look).find_text("tokenizer.ggml.pre");
+  const std::string* pre = keys(context).find_text("tokenizer.ggml.pre");
   if (pre == nullptr || pre->empty()) {
-    look.report("tokenizer.ggml.pre", "missing", Severity::kUnsound,
-                "missing pre-tokenizer type, using: 'default': text is cut otherwise than "
-                "in training");
-  } else if (!is_known(look, "gguf pre-tokenizers", *pre)) {
-    look.tell("tokenizer.ggml.pre", "'{}'", *pre);
+    context.report("tokenizer.ggml.pre", "missing", Severity::kUnsound,
+                   "missing pre-tokenizer type, using: 'default': text is cut otherwise than "
+                   "in training");
+  } else if (!is_known(context, "gguf pre-tokenizers", *pre)) {
+    context.tell("tokenizer.ggml.pre", "'{}'", *pre);
   }
 }
 
-void look_vocabulary(const Look& look) {
-  if (is_asked(look)) look_gguf_vocabulary(look);
+void check_vocabulary(const CheckContext& context) {
+  if (is_asked(context)) check_gguf_vocabulary(context);
 }
 
-void look_special_tokens(const Look& look) {
-  if (!is_asked(look)) return;
-  const auto tokens = array_count(look, "tokenizer.ggml.tokens");
+void check_special_tokens(const CheckContext& context) {
+  if (!is_asked(context)) return;
+  const auto tokens = array_count(context, "tokenizer.ggml.tokens");
   if (!tokens) return;
   for (const std::string_view name : {"bos", "eos", "unknown", "padding", "eot", "eom"}) {
     const std::string key = fmt::format("tokenizer.ggml.{}_token_id", name);
-    const auto id = keys(look).find_unsigned(key);
-    if (id && *id >= *tokens) look.tell(key, "{} of {} tokens", *id, *tokens);
+    const auto id = keys(context).find_unsigned(key);
+    if (id && *id >= *tokens) context.tell(key, "{} of {} tokens", *id, *tokens);
   }
 }
 
-void look_blocks(const Look& look) {
-  if (!is_asked(look)) return;
-  const auto count = keys(look).find_unsigned(architecture(look) + ".block_count");
-  const GgufArchitecture* rules = find_gguf_architecture(architecture(look));
+void check_blocks(const CheckContext& context) {
+  if (!is_asked(context)) return;
+  const auto count = keys(context).find_unsigned(architecture(context) + ".block_count");
+  const GgufArchitecture* rules = find_gguf_architecture(architecture(context));
   if (rules != nullptr) {
-    std::vector<Found> faults;  // without its keys, what the tensors should be is not known
-    look_keys({look.on, look.profile, look.served, faults, look.failed});
-    if (faults.empty()) look.failed = look_gguf_tensors(look, *rules);
+    std::vector<CheckFinding> faults;  // without its keys, what the tensors should be is not known
+    check_keys({context.on, context.profile, context.served, faults, context.failed});
+    if (faults.empty()) context.failed = check_gguf_tensors(context, *rules);
     return;
   }
-  const bool is_listed = is_known(look, "gguf architectures", architecture(look));
+  const bool is_listed = is_known(context, "gguf architectures", architecture(context));
   if (!count || *count > kMaxBlocks || !is_listed) return;
   std::vector<bool> has(*count);
   std::string beyond;
-  for (const Tensor& tensor : look.on.checkpoint.tensors) {
+  for (const Tensor& tensor : context.on.checkpoint.tensors) {
     const int64_t block = block_of(tensor.name);
     if (block < 0) continue;
     const auto at = static_cast<uint64_t>(block);
@@ -194,111 +196,112 @@ void look_blocks(const Look& look) {
   if (std::ranges::find(has, true) == has.end()) return;
   const auto missing = std::ranges::find(has, false);
   if (missing != has.end()) {
-    look.tell(fmt::format("blk.{}", missing - has.begin()), "no tensor; block_count is {}", *count);
+    context.tell(fmt::format("blk.{}", missing - has.begin()), "no tensor; block_count is {}",
+                 *count);
   }
-  if (!beyond.empty()) look.tell(beyond, "block_count is {}", *count);
+  if (!beyond.empty()) context.tell(beyond, "block_count is {}", *count);
 }
 
 bool is_nvfp4(const Tensor& tensor) {
   return tensor.codec->scheme == Scheme::kNvfp4 || plain_dtype(*tensor.codec) == Dtype::kNvfp4;
 }
 
-void look_scales(const Look& look) {
-  if (!is_asked(look)) return;
+void check_scales(const CheckContext& context) {
+  if (!is_asked(context)) return;
   constexpr std::string_view kScale = ".scale";
   Mismatch bare;
   size_t scaled = 0;
-  for (const Tensor& tensor : look.on.checkpoint.tensors) {
+  for (const Tensor& tensor : context.on.checkpoint.tensors) {
     if (!is_nvfp4(tensor)) continue;
     const bool has_own = tensor.has_scales();
     const std::string stem = listed_name(tensor.name);
-    if (has_own || look.on.tensor(stem + std::string(kScale)) != nullptr) {
+    if (has_own || context.on.tensor(stem + std::string(kScale)) != nullptr) {
       ++scaled;
     } else {
       bare.add(tensor.name);
     }
   }
   if (scaled > 0 && bare.count > 0) {
-    look.report(".scale", bare.text(fmt::format("without one; {} weights have theirs", scaled)));
+    context.report(".scale", bare.text(fmt::format("without one; {} weights have theirs", scaled)));
   }
-  for (const Tensor& tensor : look.on.checkpoint.tensors) {
+  for (const Tensor& tensor : context.on.checkpoint.tensors) {
     if (!tensor.name.ends_with(kScale)) continue;
     const std::string stem = tensor.name.substr(0, tensor.name.size() - kScale.size());
-    const Tensor* weight = look.on.tensor(stem + std::string(kWeight));
+    const Tensor* weight = context.on.tensor(stem + std::string(kWeight));
     if (weight == nullptr) continue;
     const uint64_t wanted = weight->shape.size() == 3 ? weight->shape[0] : 1;
     uint64_t found = 1;
     for (const uint64_t size : tensor.shape) found *= size;
     if (found != wanted) {
-      look.report(tensor.name, fmt::format("{} values; expected {}", found, wanted),
-                  Severity::kUnloaded, "wrong shape");
+      context.report(tensor.name, fmt::format("{} values; expected {}", found, wanted),
+                     Severity::kUnloaded, "wrong shape");
     } else if (!is_nvfp4(*weight)) {
-      look.tell(tensor.name, "next to a weight in {}", weight->codec->name);
+      context.tell(tensor.name, "next to a weight in {}", weight->codec->name);
     }
   }
 }
 
 // The parts that the program cannot read, regardless of names and shapes.
-void look_unread_parts(const Look& look) {
-  const Profile& profile = look.profile;
-  const std::string name = architecture(look);
+void check_unread_parts(const CheckContext& context) {
+  const Profile& profile = context.profile;
+  const std::string name = architecture(context);
   if (!has_listed(profile, "gguf architectures", name, true)) {
-    return look.report("general.architecture",
-                       fmt::format("'{}', which {} does not read from GGUF", name, profile.help),
-                       {},
-                       fmt::format("GGUF model with architecture {} is not supported yet", name));
+    return context.report(
+        "general.architecture",
+        fmt::format("'{}', which {} does not read from GGUF", name, profile.help), {},
+        fmt::format("GGUF model with architecture {} is not supported yet", name));
   }
-  for (const Tensor& tensor : look.on.checkpoint.tensors) {
+  for (const Tensor& tensor : context.on.checkpoint.tensors) {
     const std::string_view type = tensor.codec->name;
     if (has_listed(profile, "gguf types", type, true)) continue;
-    return look.report(tensor.name,
-                       fmt::format("in {}, for which {} has no kernel", type, profile.help), {},
-                       "Unsupported GGUF quantization type");
+    return context.report(tensor.name,
+                          fmt::format("in {}, for which {} has no kernel", type, profile.help), {},
+                          "Unsupported GGUF quantization type");
   }
 }
 
-void look_other_programs(const Look& look) {
-  if (!look.on.is_gguf) return;
-  if (look.does("read_gguf")) return look_unread_parts(look);
+void check_other_programs(const CheckContext& context) {
+  if (!context.on.is_gguf) return;
+  if (context.does("read_gguf")) return check_unread_parts(context);
   std::optional<Fix> fix;
-  if (look.is(Program::kVllm)) {
+  if (context.is(Program::kVllm)) {
     fix = advised(
         "serve it with llama.cpp, or convert the model's folder for this program; vLLM's own GGUF "
         "loader is the package vllm-gguf-plugin since 0.24, of which nothing is checked here");
   }
-  look.report("GGUF", "a format that this program does not read", {}, {}, std::move(fix));
+  context.report("GGUF", "a format that this program does not read", {}, {}, std::move(fix));
 }
 
 constexpr Check kGgufChecks[] = {
     {"G01", "llama.cpp knows the architecture of a GGUF", "U: llama-server",
      "unknown model architecture", "ckpt convert FOLDER OUT; or a newer llama.cpp",
-     look_architecture},
+     check_gguf_architecture},
     {"G02", "a GGUF has its keys, of their types", "U: llama-server", "key not found in model",
-     "ckpt convert FOLDER OUT", look_keys},
+     "ckpt convert FOLDER OUT", check_keys},
     {"G03", "a GGUF holds its tokenizer", "U: llama-server", "cannot find tokenizer in model file",
-     "ckpt convert FOLDER OUT", look_tokenizer},
+     "ckpt convert FOLDER OUT", check_tokenizer},
     {"G04", "the pre-tokenizer of a GGUF is known", "U: llama-server", "unknown pre-tokenizer type",
      "ckpt convert FOLDER OUT; or with --tokenizer-pre NAME, when it is known by another name",
-     look_pre_tokenizer},
+     check_pre_tokenizer},
     {"G05", "special tokens of a GGUF are tokens", "W: llama-server", "special token ignored",
-     "ckpt convert FOLDER OUT", look_special_tokens},
+     "ckpt convert FOLDER OUT", check_special_tokens},
     {"G06", "tensors of a GGUF are those of its architecture", "U: llama-server", "missing tensor",
-     "ckpt convert FOLDER OUT", look_blocks},
+     "ckpt convert FOLDER OUT", check_blocks},
     {"G07", "scales of a GGUF belong to NVFP4 weights, all or none", "S: llama-server",
-     "wrong answers: weights are off by a factor", "ckpt convert FOLDER OUT", look_scales},
+     "wrong answers: weights are off by a factor", "ckpt convert FOLDER OUT", check_scales},
     {"G12", "the tokens of a GGUF are of the kind that it names", "S: llama-server",
      "other token ids than in training",
      "ckpt convert FOLDER OUT; or --step tokenizer:from=DIR, with the source's tokenizer",
-     look_vocabulary},
+     check_vocabulary},
     {"G08", "the program reads GGUF files of this kind",
      "U: vllm* sglang tensorrt-llm transformers*", "",
      "serve it with llama.cpp, or convert the model's folder for this program",
-     look_other_programs},
+     check_other_programs},
 };
 
 }  // namespace
 
-std::string gguf_not_checked(const Examined& on, const Profile& profile) {
+std::string gguf_not_checked(const Subject& on, const Profile& profile) {
   const std::string* name = on.checkpoint.metadata.find_text("general.architecture");
   if (name == nullptr) return {};
   if (const Tensor* tensor = patched_by(on, profile); tensor != nullptr) {

@@ -57,30 +57,30 @@ std::string fault_of(const MetaValue& value, const GgufKey& key, const KeyCounts
                                 : fmt::format("{}; expected {}", name(value.type), name(key.type));
 }
 
-void look_key(const Look& look, const std::string& key, const GgufKey& known,
-              const KeyCounts& counts) {
-  const MetaValue* value = look.on.checkpoint.metadata.find(key);
-  if (value == nullptr || known.kind == 'L') return;  // lists: look_token_lists()
+void check_key(const CheckContext& context, const std::string& key, const GgufKey& known,
+               const KeyCounts& counts) {
+  const MetaValue* value = context.on.checkpoint.metadata.find(key);
+  if (value == nullptr || known.kind == 'L') return;  // lists: check_token_lists()
   std::string fault = fault_of(*value, known, counts);
   if (fault.empty()) return;
-  look.report(key, std::move(fault), {}, "key has wrong type or array length");
+  context.report(key, std::move(fault), {}, "key has wrong type or array length");
 }
 
-void look_required(const Look& look, const std::string& key) {
-  if (look.on.checkpoint.metadata.find(key) == nullptr) look.report(key, "missing");
+void check_required(const CheckContext& context, const std::string& key) {
+  if (context.on.checkpoint.metadata.find(key) == nullptr) context.report(key, "missing");
 }
 
-void look_keys_of_file(const Look& look, const KeyCounts& counts) {
+void check_keys_of_file(const CheckContext& context, const KeyCounts& counts) {
   for (const std::string_view word : split_words(gguf_keys_of_file())) {
     const std::string key(word.substr(0, word.find(':')));
-    if (has_word(kRequiredKeys, key)) look_required(look, key);
-    if (const auto known = find_gguf_key({}, key)) look_key(look, key, *known, counts);
+    if (has_word(kRequiredKeys, key)) check_required(context, key);
+    if (const auto known = find_gguf_key({}, key)) check_key(context, key, *known, counts);
   }
 }
 
 // `list` as in GgufArchitecture.
-void look_keys_of(const Look& look, const std::string& architecture, std::string_view list,
-                  const KeyCounts& counts) {
+void check_keys_of(const CheckContext& context, const std::string& architecture,
+                   std::string_view list, const KeyCounts& counts) {
   for (std::string_view word : split_words(list)) {
     const bool is_required = word.ends_with('!');
     if (is_required) word.remove_suffix(1);
@@ -92,30 +92,31 @@ void look_keys_of(const Look& look, const std::string& architecture, std::string
     auto known = find_gguf_key(architecture, key);
     if (!known) continue;
     if (colon < word.size()) *known = {word[colon + 1], MetaType::kArray};
-    if (is_required) look_required(look, key);
+    if (is_required) check_required(context, key);
     // The loader passes over a list that may be absent and is none.
-    const MetaValue* value = look.on.checkpoint.metadata.find(key);
+    const MetaValue* value = context.on.checkpoint.metadata.find(key);
     const bool is_list = value != nullptr && std::holds_alternative<MetaArray>(value->value);
     const bool is_passed = (known->kind == 'A' || known->kind == 'C') && !is_required && !is_list;
-    if (!is_passed) look_key(look, key, *known, counts);
+    if (!is_passed) check_key(context, key, *known, counts);
   }
 }
 
 // Keys that the loader reads only where another one is absent, or for some numbers of blocks.
-void look_keys_in_place(const Look& look, const std::string& architecture, Sliding sliding,
-                        const KeyCounts& counts) {
-  const auto look_one = [&](std::string_view name) {
+void check_keys_in_place(const CheckContext& context, const std::string& architecture,
+                         Sliding sliding, const KeyCounts& counts) {
+  const auto check_one = [&](std::string_view name) {
     const std::string key = fmt::format("{}.{}", architecture, name);
-    if (const auto known = find_gguf_key(architecture, key)) look_key(look, key, *known, counts);
+    if (const auto known = find_gguf_key(architecture, key))
+      check_key(context, key, *known, counts);
   };
   const bool has_factor =
-      look.on.checkpoint.metadata.find(architecture + ".rope.scaling.factor") != nullptr;
-  if (!has_factor) look_one("rope.scale_linear");
-  if (sliding == Sliding::kOf64Layers && counts.trunk == 64) look_one("rope.freq_base_swa");
+      context.on.checkpoint.metadata.find(architecture + ".rope.scaling.factor") != nullptr;
+  if (!has_factor) check_one("rope.scale_linear");
+  if (sliding == Sliding::kOf64Layers && counts.trunk == 64) check_one("rope.freq_base_swa");
 }
 
 // Token lists have one element type each.
-void look_token_lists(const Look& look) {
+void check_token_lists(const CheckContext& context) {
   constexpr std::pair<std::string_view, std::string_view> kLists[] = {
       {"tokenizer.ggml.tokens", "string"},
       {"tokenizer.ggml.merges", "string"},
@@ -123,78 +124,79 @@ void look_token_lists(const Look& look) {
       {"tokenizer.ggml.token_type", "i32"},
       {"tokenizer.ggml.suppress_tokens", "i32"}};
   for (const auto& [key, types] : kLists) {
-    const MetaValue* value = look.on.checkpoint.metadata.find(key);
+    const MetaValue* value = context.on.checkpoint.metadata.find(key);
     if (value == nullptr) continue;
     const MetaArray* array = std::get_if<MetaArray>(&value->value);
     const MetaType element = array == nullptr ? value->type : array->element;
     const bool fits =
         element == MetaType::kText ? types == "string" : has_word(types, name(element));
     if (array != nullptr && fits) continue;
-    look.tell(std::string(key), "{} {}; expected an array of {}",
-              array == nullptr ? "one" : "an array of", name(element), types);
+    context.tell(std::string(key), "{} {}; expected an array of {}",
+                 array == nullptr ? "one" : "an array of", name(element), types);
   }
 }
 
-void look_nested_arrays(const Look& look) {
-  for (const MetaEntry& entry : look.on.checkpoint.metadata.entries) {
+void check_nested_arrays(const CheckContext& context) {
+  for (const MetaEntry& entry : context.on.checkpoint.metadata.entries) {
     const auto* array = std::get_if<MetaArray>(&entry.value.value);
     if (array == nullptr || array->element != MetaType::kArray) continue;
-    look.report(entry.key, "an array of arrays", {}, "invalid GGUF type");
+    context.report(entry.key, "an array of arrays", {}, "invalid GGUF type");
   }
 }
 
 // Rotation divides by powers of these.
-void look_bases(const Look& look, const std::string& architecture) {
+void check_bases(const CheckContext& context, const std::string& architecture) {
   for (const std::string_view end : {"rope.freq_base", "rope.freq_base_swa"}) {
     const std::string key = fmt::format("{}.{}", architecture, end);
-    const MetaValue* found = look.on.checkpoint.metadata.find(key);
+    const MetaValue* found = context.on.checkpoint.metadata.find(key);
     const double* base = found == nullptr ? nullptr : std::get_if<double>(&found->value);
     if (base == nullptr || *base > 0) continue;
-    look.report(key, fmt::format("{}; expected a number above zero", *base), Severity::kUnsound,
-                "NaN logits");
+    context.report(key, fmt::format("{}; expected a number above zero", *base), Severity::kUnsound,
+                   "NaN logits");
   }
 }
 
 }  // namespace
 
 // Once a text stands twice, the library's two tables of tokens differ, and it stops.
-void look_gguf_tokens(const Look& look) {
-  const Metadata& metadata = look.on.checkpoint.metadata;
+void check_gguf_tokens(const CheckContext& context) {
+  const Metadata& metadata = context.on.checkpoint.metadata;
   const std::string* model = metadata.find_text("tokenizer.ggml.model");
   if (model == nullptr || has_word(kGgufNoTokenizer, *model)) return;
-  look_token_lists(look);
+  check_token_lists(context);
   const MetaArray* tokens = metadata.find_array("tokenizer.ggml.tokens");
   if (tokens == nullptr || tokens->element != MetaType::kText) return;
   std::unordered_set<std::string_view> seen;
   for (uint64_t id = 0; id < tokens->texts.size(); ++id) {
     const std::string& text = tokens->texts[id];
     if (text.empty() || seen.insert(text).second) continue;
-    look.report(fmt::format("tokenizer.ggml.tokens[{}]", id), "the same text as an earlier token",
-                {}, "GGML_ASSERT(id_to_token.size() == token_to_id.size())");
+    context.report(fmt::format("tokenizer.ggml.tokens[{}]", id),
+                   "the same text as an earlier token", {},
+                   "GGML_ASSERT(id_to_token.size() == token_to_id.size())");
     break;
   }
 }
 
-void look_gguf_keys(const Look& look, const std::string& architecture) {
-  const Metadata& metadata = look.on.checkpoint.metadata;
+void check_gguf_keys(const CheckContext& context, const std::string& architecture) {
+  const Metadata& metadata = context.on.checkpoint.metadata;
   const uint64_t blocks = metadata.find_unsigned(architecture + ".block_count").value_or(0);
   const uint64_t nextn = metadata.find_unsigned(architecture + ".nextn_predict_layers").value_or(0);
   const KeyCounts counts{blocks, blocks - std::min(blocks, nextn)};
-  const size_t before = look.out.size();
-  look_nested_arrays(look);
-  look_keys_of_file(look, counts);
+  const size_t before = context.out.size();
+  check_nested_arrays(context);
+  check_keys_of_file(context, counts);
   const GgufArchitecture* rules = find_gguf_architecture(architecture);
   if (rules == nullptr) return;
-  look_keys_of(look, architecture, kGgufCommonKeys, counts);
-  look_keys_of(look, architecture, rules->norm, counts);
-  look_keys_of(look, architecture, rules->keys, counts);
-  look_keys_in_place(look, architecture, rules->sliding, counts);
-  look_bases(look, architecture);
-  if (look.out.size() != before) return;  // numbers of unknown keys say nothing
-  const GgufNumbers numbers(look.on.checkpoint, *rules);
+  check_keys_of(context, architecture, kGgufCommonKeys, counts);
+  check_keys_of(context, architecture, rules->norm, counts);
+  check_keys_of(context, architecture, rules->keys, counts);
+  check_keys_in_place(context, architecture, rules->sliding, counts);
+  check_bases(context, architecture);
+  if (context.out.size() != before) return;  // numbers of unknown keys say nothing
+  const GgufNumbers numbers(context.on.checkpoint, *rules);
   if (blocks == 0 || blocks > 512) return;
   if (std::string fault = numbers.fault(); !fault.empty()) {
-    look.report(architecture, std::move(fault), {}, "GGML_ASSERT(...) failed");
+    context.report(architecture, std::move(fault), {}, "GGML_ASSERT(...) failed");
   }
 }
 

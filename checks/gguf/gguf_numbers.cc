@@ -19,8 +19,8 @@ uint64_t at(const JsonValue& numbers, std::string_view word) {
   return numbers[word].get<uint64_t>();
 }
 
-template <class Asked>
-bool has_row(const GgufArchitecture& rules, Asked asked) {
+template <class ProfileMatch>
+bool has_row(const GgufArchitecture& rules, ProfileMatch asked) {
   return std::ranges::any_of(rules.rows,
                              [&](const auto rows) { return std::ranges::any_of(rows, asked); });
 }
@@ -70,8 +70,8 @@ bool GgufNumbers::has_sliding() const {
 bool GgufNumbers::slides(uint64_t block) const {
   if (!has_sliding()) return false;
   constexpr std::string_view kPattern = "attention.sliding_window_pattern";
-  const MetaValue* said = find(kPattern);
-  if (said != nullptr && std::holds_alternative<MetaArray>(said->value)) {
+  const MetaValue* declared = find(kPattern);
+  if (declared != nullptr && std::holds_alternative<MetaArray>(declared->value)) {
     return number_of(kPattern, block) != 0;
   }
   const uint64_t pattern = number(kPattern, rules_.sliding_pattern);
@@ -227,9 +227,9 @@ JsonValue GgufNumbers::of(uint64_t block) const {
 }
 
 std::string GgufNumbers::fault_of_experts() const {
-  const uint64_t said = number("expert_count"), groups = number("expert_group_count");
-  const bool has_none = has_graph("lone_expert") && said <= 1;  // nor is a number of them used
-  const uint64_t experts = has_none ? 0 : said;
+  const uint64_t declared = number("expert_count"), groups = number("expert_group_count");
+  const bool has_none = has_graph("lone_expert") && declared <= 1;  // nor is a number of them used
+  const uint64_t experts = has_none ? 0 : declared;
   uint64_t used = 0;
   for (uint64_t block = 0; block < blocks_; ++block) {
     if (!has_none) used = std::max(used, number_of("expert_used_count", block));
@@ -310,7 +310,7 @@ std::string GgufNumbers::fault_of_heads(const JsonValue& all) const {
     return fmt::format("{} heads of {} values; expected {} together", head, key,
                        all["embd"].dump());
   }
-  if (all["embd"] == 0) return {};  // look_gguf_keys() reports the key
+  if (all["embd"] == 0) return {};  // check_gguf_keys() reports the key
   if (!has_graph("no_rope") && (turned == 0 || turned % 2 != 0)) {
     return fmt::format("rope turns {} values of a head; expected an even number", turned);
   }

@@ -21,16 +21,16 @@ namespace ckpt {
 
 // Words of tokenizer.ggml.model for a file that brings no tokens.
 inline constexpr std::string_view kGgufNoTokenizer = " none no_vocab ";
-struct Look;
+struct CheckContext;
 // Keys that must be there, their types, and numbers that do not go together.
-void look_gguf_keys(const Look& look, const std::string& architecture);
+void check_gguf_keys(const CheckContext& context, const std::string& architecture);
 // Lists of tokens: their types, and texts that stand twice.
-void look_gguf_tokens(const Look& look);
+void check_gguf_tokens(const CheckContext& context);
 // Whether tokens are of the kind that tokenizer.ggml.model says, and those of the chat template are
 // found (gguf_vocabulary.cc).
-void look_gguf_vocabulary(const Look& look);
+void check_gguf_vocabulary(const CheckContext& context);
 // Tensors that are missing, too many or of another shape.
-Status look_gguf_tensors(const Look& look, const GgufArchitecture& rules);
+Status check_gguf_tensors(const CheckContext& context, const GgufArchitecture& rules);
 
 // Of the file as a whole, then of one block; both hold numbers by name.
 class GgufNumbers {

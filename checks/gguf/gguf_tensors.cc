@@ -30,21 +30,21 @@ struct RowUse {
 
 class GgufTensors {
  public:
-  GgufTensors(const Look& look, const GgufArchitecture& rules)
-      : look_(look), rules_(rules), numbers_(look.on.checkpoint, rules) {}
+  GgufTensors(const CheckContext& context, const GgufArchitecture& rules)
+      : check_(context), rules_(rules), numbers_(context.on.checkpoint, rules) {}
 
   Status run() {
     const uint64_t blocks = rules_.has_nextn ? numbers_.blocks() : numbers_.trunk();
     for (uint64_t block = 0; block < std::max<uint64_t>(blocks, 1); ++block) {
-      CKPT_TRY(look_block(block));
+      CKPT_TRY(check_block(block));
     }
-    look_leftovers();
+    check_leftovers();
     tell();
     return {};
   }
 
  private:
-  Status look_block(uint64_t block) {
+  Status check_block(uint64_t block) {
     of_block_ = numbers_.of(block);
     block_ = block;
     is_unread_ = of_block_["nextn"] == true;
@@ -59,7 +59,7 @@ class GgufTensors {
         if (!is_of_block && !is_of_file && block != 0) continue;
         if (!holds(row.when)) continue;
         if (uses_.size() <= index) uses_.resize(index + 1);
-        CKPT_TRY(look_row(row, uses_[index]));
+        CKPT_TRY(check_row(row, uses_[index]));
       }
     }
     return {};
@@ -77,7 +77,7 @@ class GgufTensors {
     return true;
   }
 
-  const Tensor* find(const std::string& name) const { return look_.on.tensor(name); }
+  const Tensor* find(const std::string& name) const { return check_.on.tensor(name); }
 
   std::string named(std::string_view pattern) const {
     std::string out(pattern);
@@ -93,11 +93,11 @@ class GgufTensors {
   }
 
   // Whether the tensor exists; reports one of another shape, which counts as existing.
-  bool look_tensor(const std::string& name, std::vector<uint64_t> shape) {
+  bool check_tensor(const std::string& name, std::vector<uint64_t> shape) {
     const Tensor* tensor = find(name);
     if (tensor == nullptr) return false;
     used_.insert(tensor);
-    look_type(*tensor, shape);
+    check_type(*tensor, shape);
     std::ranges::reverse(shape);
     const auto bare = [](std::vector<uint64_t> sizes) {
       while (sizes.size() > 1 && sizes.front() == 1) sizes.erase(sizes.begin());
@@ -113,7 +113,7 @@ class GgufTensors {
     return true;
   }
 
-  void look_type(const Tensor& tensor, const std::vector<uint64_t>& shape) {
+  void check_type(const Tensor& tensor, const std::vector<uint64_t>& shape) {
     if (is_unread_) return;
     const auto type = plain_dtype(*tensor.codec);
     const bool must_be_float = is_added_or_multiplied(tensor.name, shape);
@@ -137,9 +137,9 @@ class GgufTensors {
     return type == Dtype::kI8 || type == Dtype::kI16 || type == Dtype::kI32 || type == Dtype::kI64;
   }
 
-  Status look_row(const GgufRow& row, RowUse& use) {
-    if (row.name.ends_with("{q,k,v}")) return look_attention(row, use);
-    if (row.name.ends_with("{gate,up}_exps")) return look_gates(row, use);
+  Status check_row(const GgufRow& row, RowUse& use) {
+    if (row.name.ends_with("{q,k,v}")) return check_attention(row, use);
+    if (row.name.ends_with("{gate,up}_exps")) return check_gates(row, use);
     const std::vector<std::string> patterns = each_name(row.name);
     const Need need = need_of(row);
     for (const std::string& pattern : patterns) {
@@ -147,7 +147,7 @@ class GgufTensors {
       const bool is_turned = patterns.size() > 1 && pattern.find("ffn_down") != pattern.npos;
       if (is_turned) std::swap(shape[0], shape[1]);
       const std::string name = named(pattern);
-      settle(name, look_tensor(name, std::move(shape)), need, use, has_word(row.when, "alone"));
+      settle(name, check_tensor(name, std::move(shape)), need, use, has_word(row.when, "alone"));
     }
     return {};
   }
@@ -170,36 +170,36 @@ class GgufTensors {
     }
   }
 
-  Status look_attention(const GgufRow& row, RowUse& use) {
+  Status check_attention(const GgufRow& row, RowUse& use) {
     CKPT_ASSIGN(const auto sizes, shape_of(row.shape));
     const std::string stem = named(row.name.substr(0, row.name.find("{q,k,v}")));
     const uint64_t in = sizes[0], all = sizes[1] + sizes[2] + sizes[3];
-    const bool is_fused = look_tensor(stem + "qkv.weight", {in, all});
-    const bool has_bias = (is_fused || is_unread_) && look_tensor(stem + "qkv.bias", {all});
+    const bool is_fused = check_tensor(stem + "qkv.weight", {in, all});
+    const bool has_bias = (is_fused || is_unread_) && check_tensor(stem + "qkv.bias", {all});
     const bool is_biased = has_word(row.when, "biased");
     for (size_t part = 0; part < 3; ++part) {
       const std::string name = fmt::format("{}{}", stem, "qkv"[part]);
       if (!is_fused || is_unread_) {
-        const bool is_there = look_tensor(name + ".weight", {in, sizes[part + 1]});
+        const bool is_there = check_tensor(name + ".weight", {in, sizes[part + 1]});
         settle(name + ".weight", is_there, is_unread_ ? Need::kNone : Need::kAll, use, false);
       }
       if (has_bias && !is_unread_) continue;
-      const bool is_there = look_tensor(name + ".bias", {sizes[part + 1]});
+      const bool is_there = check_tensor(name + ".bias", {sizes[part + 1]});
       if (!is_there && is_biased && !is_unread_) lost_.push_back(name + ".bias");
       settle(name + ".bias", is_there, is_unread_ ? Need::kNone : Need::kAlike, use, false);
     }
     return {};
   }
 
-  Status look_gates(const GgufRow& row, RowUse& use) {
+  Status check_gates(const GgufRow& row, RowUse& use) {
     CKPT_ASSIGN(const auto one, shape_of(row.shape));
     const std::string stem = named(row.name.substr(0, row.name.find("{gate,up}")));
-    const bool is_fused = look_tensor(stem + "gate_up_exps.weight", {one[0], 2 * one[1], one[2]});
+    const bool is_fused = check_tensor(stem + "gate_up_exps.weight", {one[0], 2 * one[1], one[2]});
     if (is_fused && !is_unread_) return {};
     for (const std::string_view part : {"gate_exps.weight", "up_exps.weight"}) {
       const std::string name = fmt::format("{}{}", stem, part);
       const Need need = part.starts_with("gate") ? need_of(row) : Need::kAll;
-      settle(name, look_tensor(name, one), is_unread_ ? Need::kNone : need, use, false);
+      settle(name, check_tensor(name, one), is_unread_ ? Need::kNone : need, use, false);
     }
     return {};
   }
@@ -208,9 +208,9 @@ class GgufTensors {
   bool is_scale(std::string_view name) const {
     if (!name.ends_with(".scale") && !name.ends_with(".input_scale")) return false;
     const std::string_view stem = name.substr(0, name.rfind('.'));
-    const Tensor* weight = look_.on.tensor(fmt::format("{}.weight", stem));
+    const Tensor* weight = check_.on.tensor(fmt::format("{}.weight", stem));
     if (weight == nullptr || used_.count(weight) == 0) return false;
-    if (stem == "output") return look_.on.checkpoint.format == "gguf";
+    if (stem == "output") return check_.on.checkpoint.format == "gguf";
     constexpr std::string_view kBlock = "blk.";
     if (!stem.starts_with(kBlock)) return false;
     const size_t dot = stem.find('.', kBlock.size());
@@ -226,8 +226,8 @@ class GgufTensors {
     return take_number(number, block) && block >= numbers_.trunk();
   }
 
-  void look_leftovers() {
-    for (const Tensor& tensor : look_.on.checkpoint.tensors) {
+  void check_leftovers() {
+    for (const Tensor& tensor : check_.on.checkpoint.tensors) {
       const bool is_used = used_.count(&tensor) != 0 || is_scale(tensor.name);
       const bool has_lost_scale =
           tensor.has_scales() && tensor.name.starts_with("blk.") && is_in_unread_block(tensor.name);
@@ -235,22 +235,23 @@ class GgufTensors {
     }
   }
 
-  void tell_of(const std::vector<std::string>& names, std::string_view what,
-               std::string_view symptom, Severity severity) const {
+  void report_tensors(const std::vector<std::string>& names, std::string_view what,
+                      std::string_view symptom, Severity severity) const {
     if (names.empty()) return;
     Mismatch all;
     for (const std::string& name : names) all.add(name);
-    look_.report(all.first, all.text_at_first(what), severity, std::string(symptom));
+    check_.report(all.first, all.text_at_first(what), severity, std::string(symptom));
   }
 
   void tell() const {
-    tell_of(missing_, "missing", "tensor not found", Severity::kUnloaded);
-    tell_of(extra_, "no tensor of this architecture", "wrong number of tensors",
-            Severity::kUnloaded);
-    tell_of(wrong_, first_wrong_, "tensor has wrong shape", Severity::kUnloaded);
-    tell_of(unread_types_, first_unread_, "binary_op: unsupported types", Severity::kUnloaded);
-    tell_of(lost_, "missing: the model has this tensor", "loads, and answers are noise",
-            Severity::kUnsound);
+    report_tensors(missing_, "missing", "tensor not found", Severity::kUnloaded);
+    report_tensors(extra_, "no tensor of this architecture", "wrong number of tensors",
+                   Severity::kUnloaded);
+    report_tensors(wrong_, first_wrong_, "tensor has wrong shape", Severity::kUnloaded);
+    report_tensors(unread_types_, first_unread_, "binary_op: unsupported types",
+                   Severity::kUnloaded);
+    report_tensors(lost_, "missing: the model has this tensor", "loads, and answers are noise",
+                   Severity::kUnsound);
     for (const RowUse& use : uses_) {
       if (use.found.empty() || !lost_.empty()) continue;
       std::set<std::string_view> found;
@@ -259,12 +260,12 @@ class GgufTensors {
       for (const std::string& name : use.missing) {
         if (found.contains(tensor_kind(name))) missing.push_back(name);
       }
-      tell_of(missing, fmt::format("missing; '{}' is there", use.found.front()),
-              "loads, and answers are noise", Severity::kUnsound);
+      report_tensors(missing, fmt::format("missing; '{}' is there", use.found.front()),
+                     "loads, and answers are noise", Severity::kUnsound);
     }
   }
 
-  const Look& look_;
+  const CheckContext& check_;
   const GgufArchitecture& rules_;
   const GgufNumbers numbers_;
   JsonValue of_block_;
@@ -279,8 +280,8 @@ class GgufTensors {
 
 }  // namespace
 
-Status look_gguf_tensors(const Look& look, const GgufArchitecture& rules) {
-  return GgufTensors(look, rules).run();
+Status check_gguf_tensors(const CheckContext& context, const GgufArchitecture& rules) {
+  return GgufTensors(context, rules).run();
 }
 
 }  // namespace ckpt

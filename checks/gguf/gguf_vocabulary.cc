@@ -51,9 +51,10 @@ std::string counted_tokens(const Mismatch& found, std::string_view what) {
 
 std::string byte_name(int byte) { return fmt::format("<0x{:02X}>", byte); }
 
-void look_byte_tokens(const Look& look, const GgufTokens& tokens, const TextIndex& ids) {
+void check_byte_tokens(const CheckContext& context, const GgufTokens& tokens,
+                       const TextIndex& ids) {
   Mismatch missing, untyped;
-  const std::string* model = look.on.checkpoint.metadata.find_text("tokenizer.ggml.model");
+  const std::string* model = context.on.checkpoint.metadata.find_text("tokenizer.ggml.model");
   const bool stops = *model == "llama";  // which takes a token of this letter as well
   for (int byte = 0; byte < 256; ++byte) {
     const auto id = ids.find(byte_name(byte));
@@ -62,16 +63,16 @@ void look_byte_tokens(const Look& look, const GgufTokens& tokens, const TextInde
     if (id && tokens.type(*id) != kByteType) untyped.add(byte_name(byte));
   }
   if (missing.count != 0) {
-    look.report(std::string(kTokenTexts),
-                fmt::format("{} of 256 bytes have no token, the first {}; the model is '{}'",
-                            missing.count, missing.first, *model),
-                stops ? std::optional(Severity::kUnloaded) : std::nullopt,
-                stops ? "std::out_of_range at the first text with such a byte"
-                      : "characters without a token are dropped");
+    context.report(std::string(kTokenTexts),
+                   fmt::format("{} of 256 bytes have no token, the first {}; the model is '{}'",
+                               missing.count, missing.first, *model),
+                   stops ? std::optional(Severity::kUnloaded) : std::nullopt,
+                   stops ? "std::out_of_range at the first text with such a byte"
+                         : "characters without a token are dropped");
   }
   if (untyped.count != 0 && tokens.types != nullptr) {
-    look.report(std::string(kTokenTypes), counted_tokens(untyped, "not of type byte"), {},
-                fmt::format("the text '{}' instead of the byte", untyped.first));
+    context.report(std::string(kTokenTypes), counted_tokens(untyped, "not of type byte"), {},
+                   fmt::format("the text '{}' instead of the byte", untyped.first));
   }
 }
 
@@ -89,7 +90,7 @@ bool has_byte_letters(std::string_view text) {
 
 // Published vocabularies of byte-level BPE have some tokens with other letters (Command R: 1,403 of
 // 256,000), and those of pieces have "Ġ" as a letter; so most tokens decide.
-void look_kind(const Look& look, const GgufTokens& tokens, const TextIndex& ids) {
+void check_kind(const CheckContext& context, const GgufTokens& tokens, const TextIndex& ids) {
   uint64_t normal = 0, of_pieces = 0, of_letters = 0;  // of the latter, with a space
   Mismatch other;
   for (size_t id = 0; id < tokens.texts.size(); ++id) {
@@ -101,13 +102,13 @@ void look_kind(const Look& look, const GgufTokens& tokens, const TextIndex& ids)
     if (!has_byte_letters(text)) other.add(text);
   }
   if (tokens.has_bytes) {
-    look_byte_tokens(look, tokens, ids);
+    check_byte_tokens(context, tokens, ids);
     if (of_pieces > of_letters) return;
-    look.tell(std::string(kTokenTexts),
-              "{} have U+2581, as which spaces are looked up; {} have '{}'", of_pieces, of_letters,
-              kLetterSpace);
+    context.tell(std::string(kTokenTexts),
+                 "{} have U+2581, as which spaces are looked up; {} have '{}'", of_pieces,
+                 of_letters, kLetterSpace);
   } else if (other.count > 0 && (of_letters <= of_pieces || other.count * 2 >= normal)) {
-    look.report(
+    context.report(
         std::string(kTokenTexts),
         counted_tokens(other, "not of letters that stand for bytes; the model is 'gpt2'"), {},
         "no text is split into such tokens");
@@ -129,11 +130,11 @@ std::vector<std::string_view> literals_of(const Metadata& metadata) {
 }
 
 // Tokens of more than one character in the literals that llama.cpp does not search for.
-std::set<uint32_t> unsearched_tokens(const Look& look, const GgufTokens& tokens,
+std::set<uint32_t> unsearched_tokens(const CheckContext& context, const GgufTokens& tokens,
                                      const TextIndex& ids) {
   constexpr size_t kLongest = 64;
   std::set<uint32_t> out;
-  for (const std::string_view literal : literals_of(look.on.checkpoint.metadata)) {
+  for (const std::string_view literal : literals_of(context.on.checkpoint.metadata)) {
     for (size_t at = 0; at < literal.size(); ++at) {
       const std::string_view rest = literal.substr(at, kLongest);
       for (size_t size = first_character(rest).size_bytes + 1; size <= rest.size(); ++size) {
@@ -145,7 +146,7 @@ std::set<uint32_t> unsearched_tokens(const Look& look, const GgufTokens& tokens,
   std::erase_if(out, [&](uint32_t id) {
     const int type = tokens.type(id);
     return type == kUnknownType || type == kControlType || type == kUserType ||
-           has_listed(look.profile, "gguf control tokens", tokens.texts[id], false);
+           has_listed(context.profile, "gguf control tokens", tokens.texts[id], false);
   });
   return out;
 }
@@ -157,9 +158,10 @@ bool has_two_parts(std::string_view text, const TextIndex& ids) {
   return false;
 }
 
-void look_template_tokens(const Look& look, const GgufTokens& tokens, const TextIndex& ids) {
-  std::set<uint32_t> lost = unsearched_tokens(look, tokens, ids);
-  const std::string* model = look.on.checkpoint.metadata.find_text("tokenizer.ggml.model");
+void check_template_tokens(const CheckContext& context, const GgufTokens& tokens,
+                           const TextIndex& ids) {
+  std::set<uint32_t> lost = unsearched_tokens(context, tokens, ids);
+  const std::string* model = context.on.checkpoint.metadata.find_text("tokenizer.ggml.model");
   if (*model == "llama") {
     std::erase_if(lost, [&](uint32_t id) { return has_two_parts(tokens.texts[id], ids); });
   } else if (!lost.empty() && tokens.merges != nullptr) {
@@ -172,16 +174,18 @@ void look_template_tokens(const Look& look, const GgufTokens& tokens, const Text
   }
   if (lost.empty()) return;
   const uint32_t first = *lost.begin();
-  look.report(fmt::format("{}[{}]", kTokenTypes, first),
-              fmt::format("'{}' is {}, neither control nor user-defined, and nothing joins it{}; "
-                          "the chat template has it",
-                          tokens.texts[first], tokens.type(first),
-                          lost.size() == 1 ? "" : fmt::format(" ({} such tokens)", lost.size())),
-              {}, "the chat's own tokens are split into letters");
+  context.report(
+      fmt::format("{}[{}]", kTokenTypes, first),
+      fmt::format("'{}' is {}, neither control nor user-defined, and nothing joins it{}; "
+                  "the chat template has it",
+                  tokens.texts[first], tokens.type(first),
+                  lost.size() == 1 ? "" : fmt::format(" ({} such tokens)", lost.size())),
+      {}, "the chat's own tokens are split into letters");
 }
 
 // "<|im_start|>" of a template, where the file has a filler in its place.
-void look_filled_tokens(const Look& look, const GgufTokens& tokens, const TextIndex& ids) {
+void check_filled_tokens(const CheckContext& context, const GgufTokens& tokens,
+                         const TextIndex& ids) {
   size_t filler = 0;
   while (filler < tokens.texts.size() &&
          (tokens.type(filler) != kUnusedType ||
@@ -189,25 +193,26 @@ void look_filled_tokens(const Look& look, const GgufTokens& tokens, const TextIn
     ++filler;
   }
   if (filler == tokens.texts.size()) return;
-  for (const std::string_view literal : literals_of(look.on.checkpoint.metadata)) {
+  for (const std::string_view literal : literals_of(context.on.checkpoint.metadata)) {
     for (size_t at = literal.find("<|"); at != literal.npos; at = literal.find("<|", at + 2)) {
       const size_t end = literal.find("|>", at + 2);
       if (end == literal.npos) break;
       const std::string_view text = literal.substr(at, end + 2 - at);
       if (text.find_first_of(" \n<", 1) != text.npos || ids.find(text)) continue;
-      return look.report(std::string(kTokenTexts),
-                         fmt::format("the chat template has '{}', which is not a token; ID {} is "
-                                     "a filler",
-                                     text, filler),
-                         Severity::kWarning, "an added token may be lost");
+      return context.report(
+          std::string(kTokenTexts),
+          fmt::format("the chat template has '{}', which is not a token; ID {} is "
+                      "a filler",
+                      text, filler),
+          Severity::kWarning, "an added token may be lost");
     }
   }
 }
 
 }  // namespace
 
-void look_gguf_vocabulary(const Look& look) {
-  const Metadata& metadata = look.on.checkpoint.metadata;
+void check_gguf_vocabulary(const CheckContext& context) {
+  const Metadata& metadata = context.on.checkpoint.metadata;
   const std::string* model = metadata.find_text("tokenizer.ggml.model");
   const MetaArray* texts = metadata.find_array(kTokenTexts);
   if (model == nullptr || !has_word("llama gemma4 gpt2", *model) || texts == nullptr) return;
@@ -215,17 +220,17 @@ void look_gguf_vocabulary(const Look& look) {
                           metadata.find_array("tokenizer.ggml.merges"), *model != "gpt2"};
   const TextIndex ids(tokens.texts);
   if (tokens.types == nullptr) {
-    look.report(std::string(kTokenTypes), "missing; llama.cpp takes every token for text");
+    context.report(std::string(kTokenTypes), "missing; llama.cpp takes every token for text");
   }
   if (*model == "llama" && metadata.find_array("tokenizer.ggml.scores") == nullptr) {
-    look.report("tokenizer.ggml.scores", "missing; nothing tells which tokens join first");
+    context.report("tokenizer.ggml.scores", "missing; nothing tells which tokens join first");
   }
   if (*model != "llama" && tokens.merges != nullptr && tokens.merges->texts.empty()) {
-    look.report("tokenizer.ggml.merges", "none; every text is split into single letters");
+    context.report("tokenizer.ggml.merges", "none; every text is split into single letters");
   }
-  look_kind(look, tokens, ids);
-  look_template_tokens(look, tokens, ids);
-  look_filled_tokens(look, tokens, ids);
+  check_kind(context, tokens, ids);
+  check_template_tokens(context, tokens, ids);
+  check_filled_tokens(context, tokens, ids);
 }
 
 }  // namespace ckpt

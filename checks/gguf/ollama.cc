@@ -19,7 +19,7 @@ bool is_embedded(const Tensor& tensor) {
       [&](std::string_view front) { return tensor.name.starts_with(front); });
 }
 
-bool is_converted(const Tensor& tensor, const Examined& on) {
+bool is_converted(const Tensor& tensor, const Subject& on) {
   switch (tensor.codec->scheme) {
     case Scheme::kPlain: break;
     case Scheme::kFp8Block: return true;
@@ -30,40 +30,40 @@ bool is_converted(const Tensor& tensor, const Examined& on) {
   return type == Dtype::kF32 || type == Dtype::kF16 || type == Dtype::kBF16 || type == Dtype::kU8;
 }
 
-void look_converted_types(const Look& look) {
-  if (look.on.is_gguf) return;
+void check_converted_types(const CheckContext& context) {
+  if (context.on.is_gguf) return;
   Mismatch found;
   std::string_view type;
   bool is_fp8 = false;
-  for (const Tensor& tensor : look.on.checkpoint.tensors) {
-    if (is_converted(tensor, look.on)) continue;
+  for (const Tensor& tensor : context.on.checkpoint.tensors) {
+    if (is_converted(tensor, context.on)) continue;
     if (found.count == 0) type = tensor.codec->name;
     found.add(tensor.name);
     is_fp8 |= std::ranges::any_of(tensor.codec->parts,
                                   [](const auto& part) { return part.dtype == Dtype::kF8E4M3; });
   }
   if (found.count == 0) return;
-  look.report(
+  context.report(
       found.first,
       found.text_at_first(fmt::format("in {}, which `ollama create` does not convert", type)), {},
       is_fp8 ? "missing fp8 block size metadata for tensor" : "unknown data type",
-      gguf_instead(look.on));
+      gguf_instead(context.on));
 }
 
 // Not where a program of Ollama's takes the template's place, nor of a model that does not chat.
-void look_ollama_template(const Look& look) {
-  const Metadata& metadata = look.on.checkpoint.metadata;
+void check_ollama_template(const CheckContext& context) {
+  const Metadata& metadata = context.on.checkpoint.metadata;
   const std::string_view architecture = metadata.architecture();
-  const bool chats = look.on.is_gguf && architecture != "clip" &&
+  const bool chats = context.on.is_gguf && architecture != "clip" &&
                      metadata.find(fmt::format("{}.pooling_type", architecture)) == nullptr;
   if (!chats || !ollama_family(architecture).renderer.empty()) return;
   const std::string* text = metadata.find_text("tokenizer.chat_template");
   if (text == nullptr || text->empty()) {
-    return look.report("tokenizer.chat_template", "missing", Severity::kWarning,
-                       "prompts are sent as they are typed",
-                       advised("TEMPLATE in the Modelfile, in Go's syntax"));
+    return context.report("tokenizer.chat_template", "missing", Severity::kWarning,
+                          "prompts are sent as they are typed",
+                          advised("TEMPLATE in the Modelfile, in Go's syntax"));
   }
-  look.report("tokenizer.chat_template", "in Jinja, which Ollama before 0.30 does not read");
+  context.report("tokenizer.chat_template", "in Jinja, which Ollama before 0.30 does not read");
 }
 
 // As llama-quantize writes a file, which therefore copies it unchanged.
@@ -80,34 +80,35 @@ bool is_as_quantized(const Checkpoint& checkpoint) {
          std::ranges::adjacent_find(tensors, after) == tensors.end();
 }
 
-void look_same_bytes(const Look& look) {
-  const Checkpoint& checkpoint = look.on.checkpoint;
-  const bool is_copied = look.on.is_gguf && checkpoint.metadata.architecture() != "clip" &&
+void check_same_bytes(const CheckContext& context) {
+  const Checkpoint& checkpoint = context.on.checkpoint;
+  const bool is_copied = context.on.is_gguf && checkpoint.metadata.architecture() != "clip" &&
                          !is_split(checkpoint) &&
                          std::ranges::none_of(checkpoint.tensors, is_embedded);
   if (!is_copied || is_as_quantized(checkpoint)) return;
-  look.report("the file",
-              "its tensors or keys are not in the order of llama-quantize, which "
-              "`ollama create` writes");
+  context.report("the file",
+                 "its tensors or keys are not in the order of llama-quantize, which "
+                 "`ollama create` writes");
 }
 
-void look_split(const Look& look) {
-  if (!look.on.is_gguf || !is_split(look.on.checkpoint)) return;
-  look.report("the file", "split; a Modelfile must name the folder, or each file in a FROM line");
+void check_split(const CheckContext& context) {
+  if (!context.on.is_gguf || !is_split(context.on.checkpoint)) return;
+  context.report("the file",
+                 "split; a Modelfile must name the folder, or each file in a FROM line");
 }
 
 constexpr Check kOllamaChecks[] = {
     {"Q36", "the program converts weights of these types", "U: ollama", "", "",
-     look_converted_types},
+     check_converted_types},
     {"G09", "the chat template of a GGUF is used", "I: ollama",
      "before 0.30 prompts are sent without the chat format",
      "REQUIRES 0.30.0 in the Modelfile; for older releases TEMPLATE too, in Go's syntax",
-     look_ollama_template},
+     check_ollama_template},
     {"G10", "`ollama create` keeps the bytes of a GGUF", "I: ollama",
      "the model in Ollama has another SHA-256 than the file",
-     "of the folder that holds it: ckpt publish DIR --to ollama:NAME", look_same_bytes},
+     "of the folder that holds it: ckpt publish DIR --to ollama:NAME", check_same_bytes},
     {"G11", "a GGUF is one file", "W: ollama", "split GGUF has 1 shards, expected more",
-     "ckpt convert IN OUT", look_split},
+     "ckpt convert IN OUT", check_split},
 };
 
 }  // namespace
@@ -118,7 +119,7 @@ bool is_split(const Checkpoint& checkpoint) {
   });
 }
 
-const Tensor* patched_by(const Examined& on, const Profile& profile) {
+const Tensor* patched_by(const Subject& on, const Profile& profile) {
   if (profile.program != Program::kOllama || on.checkpoint.metadata.architecture() == "clip")
     return nullptr;
   const auto found = std::ranges::find_if(on.checkpoint.tensors, is_embedded);

@@ -196,9 +196,9 @@ std::string_view Profile::release() const {
   return is_number ? file.substr(mark) : version;
 }
 
-Asked asked_for(std::string_view name) {
+ProfileMatch match_profile(std::string_view name) {
   if (const Profile* known = find_profile(name)) return {std::string(known->name), known};
-  Asked out{std::string(name)};
+  ProfileMatch out{std::string(name)};
   const size_t mark = name.rfind('-');
   if (mark == name.npos) return out;
   const auto asked = numbers_of(name.substr(mark + 1));

@@ -101,13 +101,13 @@ const Profile* find_profile(std::string_view name);
 
 // A name stands for a profile; for a release between two, which both answer; or for one that is
 // newer than all, for which the newest answers.
-struct Asked {
+struct ProfileMatch {
   std::string name;
   const Profile* profile = nullptr;  // null: not known
   const Profile* older = nullptr;    // next to it, if `profile` is the newer of two
   bool is_newer = false;
 };
-Asked asked_for(std::string_view name);
+ProfileMatch match_profile(std::string_view name);
 // "needs vLLM 0.33 or later", where the profile of a later release `has` what this one has not; or
 // that none has.
 std::string release_with(const Profile& profile, bool (*has)(const Profile&, std::string_view),

@@ -16,7 +16,7 @@ constexpr std::string_view kListedMethods =
 struct ByDtype {
   std::vector<std::string> floats, coded;
 };
-ByDtype modules_by_dtype(const Examined& on, const ModuleLists::Rename& rename) {
+ByDtype modules_by_dtype(const Subject& on, const ModuleLists::Rename& rename) {
   std::map<std::string, bool> all;
   for (const Tensor& tensor : on.checkpoint.tensors) {
     const std::string module = module_of(tensor.name);
@@ -84,7 +84,9 @@ bool is_of_tower(std::string_view name) {
   return names_any(name, {"visual", "vision", "audio", "image", "multi_modal"});
 }
 
-bool has_module_lists(const Quantization& said) { return has_word(kListedMethods, said.method); }
+bool has_module_lists(const Quantization& declared) {
+  return has_word(kListedMethods, declared.method);
+}
 
 EntryList::EntryList(const std::vector<std::string>& entries, bool is_wrapper) : names_([&] {
   std::vector<std::string> names;
@@ -167,18 +169,18 @@ NamesInEntries::NamesInEntries(const std::vector<std::string>& names,
   }
 }
 
-ModuleLists::ModuleLists(const Examined& on, const Profile& profile, const Quantization& said,
+ModuleLists::ModuleLists(const Subject& on, const Profile& profile, const Quantization& declared,
                          bool are_known, const Rename& rename)
     : profile_(profile),
-      said_(said),
+      said_(declared),
       is_sglang_(profile.program == Program::kSglang),
       asks_joined_names_(profile.does("ask_lists_for_joined_names")),
       entries_({}, false),
       targets_({}, false),
       blocks_({}) {
-  const bool is_gptq = said.method == "gptq";
+  const bool is_gptq = declared.method == "gptq";
   std::vector<std::string> entries;
-  for (const std::string& entry : said.exclude) {
+  for (const std::string& entry : declared.exclude) {
     const bool is_bare_rule = is_gptq && expression_mark(entry) == 0;
     if (is_bare_rule || expression_mark(entry) != 0) {
       entries.push_back(is_bare_rule ? "+:" + entry : entry);
@@ -187,21 +189,21 @@ ModuleLists::ModuleLists(const Examined& on, const Profile& profile, const Quant
     add_forms(entry, rename, entries);
   }
   const bool fills = profile.program == Program::kVllm;
-  if (fills && entries.empty() && said.method == "awq") {
+  if (fills && entries.empty() && declared.method == "awq") {
     entries = modules_by_dtype(on, rename).floats;
   }
   const bool is_wrapper = on.is_wrapper && !are_known;
   entries_ = EntryList(entries, is_wrapper);
-  if (said.json == nullptr) return;
-  const bool is_unknown = is_sglang_ && said.method == "torchao";
-  is_beyond_lists_ = is_unknown || has_other_rules(*said.json, said.method);
+  if (declared.json == nullptr) return;
+  const bool is_unknown = is_sglang_ && declared.method == "torchao";
+  is_beyond_lists_ = is_unknown || has_other_rules(*declared.json, declared.method);
   if (fills && is_gptq) {
-    std::vector<std::string> blocks = texts_below(*said.json, "modules_in_block_to_quantize");
+    std::vector<std::string> blocks = texts_below(*declared.json, "modules_in_block_to_quantize");
     for (std::string& block : blocks) block = rename(block);
     if (blocks.empty()) blocks = modules_by_dtype(on, rename).coded;
     blocks_ = NameList(std::move(blocks));
   }
-  std::vector<std::string> targets = targets_of(*said.json);
+  std::vector<std::string> targets = targets_of(*declared.json);
   for (std::string& target : targets) {
     const bool is_path = target.find('.') != target.npos && expression_mark(target) == 0;
     if (is_path) target = rename(target);
@@ -212,9 +214,9 @@ ModuleLists::ModuleLists(const Examined& on, const Profile& profile, const Quant
   std::ranges::sort(sorted_names_);
 }
 
-void ModuleLists::expect(const std::vector<AskedModule>& modules) {
+void ModuleLists::expect(const std::vector<ModuleQuery>& modules) {
   std::vector<std::string> names;
-  for (const AskedModule& module : modules) names.push_back(module.name);
+  for (const ModuleQuery& module : modules) names.push_back(module.name);
   in_entries_ = NamesInEntries(names, entries_.names().entries());
 }
 
@@ -236,7 +238,7 @@ void ModuleLists::add_forms(const std::string& entry, const Rename& rename,
   out.push_back(std::string(kModel) + base);
 }
 
-void ModuleLists::decide(const AskedModule& module, Served& served) const {
+void ModuleLists::decide(const ModuleQuery& module, ServedModule& served) const {
   const Answer found = is_beyond_lists_ ? Answer::kUnclear : answer(module);
   served.is_partial = found == Answer::kPartly;
   served.is_unclear = found == Answer::kUnclear;
@@ -245,14 +247,14 @@ void ModuleLists::decide(const AskedModule& module, Served& served) const {
 }
 
 // Of compressed-tensors; SGLang asks targets that name it, and none of classes.
-bool ModuleLists::runs_head(const AskedModule& module) const {
+bool ModuleLists::runs_head(const ModuleQuery& module) const {
   const bool is_named = targets_.names().holds(module.name) ||
                         targets_.fit_of_expressions(module.name) == EntryList::Fit::kYes;
   return said_.method == "compressed-tensors" && profile_.does("run_quantized_heads") &&
          (!is_sglang_ || is_named);
 }
 
-ModuleLists::Answer ModuleLists::answer(const AskedModule& module) const {
+ModuleLists::Answer ModuleLists::answer(const ModuleQuery& module) const {
   const std::string& method = said_.method;
   const bool may_have_head = method == "awq" || method == "gptq";
   if (module.is_head && may_have_head) {
@@ -280,8 +282,8 @@ ModuleLists::Answer ModuleLists::plain_if(EntryList::Fit fit) {
   return fit == EntryList::Fit::kYes ? Answer::kPlain : Answer::kQuantized;
 }
 
-template <class Asked>
-ModuleLists::Answer ModuleLists::of_shards(const AskedModule& module, Asked is_plain) {
+template <class ProfileMatch>
+ModuleLists::Answer ModuleLists::of_shards(const ModuleQuery& module, ProfileMatch is_plain) {
   if (module.shards.empty()) return plain_if(is_plain(module.name));
   size_t plain = 0;
   for (const std::string& shard : module.shards) {
@@ -305,7 +307,7 @@ bool ModuleLists::is_between_dots(std::string_view name) const {
   return false;
 }
 
-ModuleLists::Answer ModuleLists::in_fp8(const AskedModule& module) const {
+ModuleLists::Answer ModuleLists::in_fp8(const ModuleQuery& module) const {
   const NameList& names = entries_.names();
   const bool is_of_experts = module.name.find("experts") != module.name.npos;
   if (is_sglang_) {
@@ -320,7 +322,7 @@ ModuleLists::Answer ModuleLists::in_fp8(const AskedModule& module) const {
   return of_shards(module, [&](std::string_view name) { return fit_if(names.holds(name)); });
 }
 
-ModuleLists::Answer ModuleLists::in_awq(const AskedModule& module) const {
+ModuleLists::Answer ModuleLists::in_awq(const ModuleQuery& module) const {
   const auto has_part = [&](std::string_view name) {
     return fit_if(entries_.names().holds_part_of(name));
   };
@@ -329,7 +331,7 @@ ModuleLists::Answer ModuleLists::in_awq(const AskedModule& module) const {
   return of_shards(module, has_part);
 }
 
-ModuleLists::Answer ModuleLists::in_gptq(const AskedModule& module) const {
+ModuleLists::Answer ModuleLists::in_gptq(const ModuleQuery& module) const {
   if (is_sglang_ && module.is_experts) return Answer::kQuantized;
   const EntryList::Fit leaves = entries_.fit_of_expressions(module.name, "-:");
   const EntryList::Fit changes = entries_.fit_of_expressions(module.name, "+:");
@@ -342,7 +344,7 @@ ModuleLists::Answer ModuleLists::in_gptq(const AskedModule& module) const {
                    [&](std::string_view name) { return fit_if(!blocks_.holds_part_of(name)); });
 }
 
-ModuleLists::Answer ModuleLists::in_words(const AskedModule& module) const {
+ModuleLists::Answer ModuleLists::in_words(const ModuleQuery& module) const {
   if (module.is_experts) return Answer::kQuantized;
   const NameList& names = entries_.names();
   std::string_view rest = module.name;
@@ -355,7 +357,7 @@ ModuleLists::Answer ModuleLists::in_words(const AskedModule& module) const {
   return is_listed ? Answer::kPlain : Answer::kQuantized;
 }
 
-ModuleLists::Answer ModuleLists::in_torchao(const AskedModule& module) const {
+ModuleLists::Answer ModuleLists::in_torchao(const ModuleQuery& module) const {
   return module.is_experts || is_between_dots(module.name) ? Answer::kPlain : Answer::kQuantized;
 }
 
@@ -366,7 +368,7 @@ EntryList::Fit ModuleLists::is_listed(std::string_view name) const {
   return is_named ? EntryList::Fit::kYes : entries_.fit_of_expressions(name);
 }
 
-ModuleLists::Answer ModuleLists::in_quark(const AskedModule& module) const {
+ModuleLists::Answer ModuleLists::in_quark(const ModuleQuery& module) const {
   const auto listed = [&](std::string_view name) { return is_listed(name); };
   if (asks_joined_names_ && module.is_experts) {
     const std::string front = module.name + ".";
@@ -381,7 +383,7 @@ ModuleLists::Answer ModuleLists::in_quark(const AskedModule& module) const {
 }
 
 // A target is a name, an expression, or a class that all linear layers belong to.
-EntryList::Fit ModuleLists::is_targeted(const AskedModule& module) const {
+EntryList::Fit ModuleLists::is_targeted(const ModuleQuery& module) const {
   const auto fit = [&](std::string_view name) {
     if (targets_.names().holds(name)) return EntryList::Fit::kYes;
     return targets_.fit_of_expressions(name);
@@ -395,7 +397,7 @@ EntryList::Fit ModuleLists::is_targeted(const AskedModule& module) const {
   return EntryList::Fit::kYes;
 }
 
-ModuleLists::Answer ModuleLists::in_groups(const AskedModule& module) const {
+ModuleLists::Answer ModuleLists::in_groups(const ModuleQuery& module) const {
   Answer found = Answer::kPlain;
   const bool is_direct =
       !module.is_experts &&

@@ -37,7 +37,7 @@
 
 namespace ckpt {
 
-bool has_module_lists(const Quantization& said);
+bool has_module_lists(const Quantization& declared);
 // Whether a name is that of a tower or a projector: most are quantized by no method, whatever the
 // lists hold.
 bool is_of_tower(std::string_view name);
@@ -46,7 +46,7 @@ bool is_of_tower(std::string_view name);
 bool names_a_class(std::string_view target);
 
 // A module as a server asks for it.
-struct AskedModule {
+struct ModuleQuery {
   std::string name;
   std::vector<std::string> shards;  // those that it joins, where the class says so
   bool is_experts = false, is_head = false;
@@ -94,33 +94,33 @@ class ModuleLists {
  public:
   using Rename = std::function<std::string(const std::string&)>;
   // `rename`: of an entry, to the server's names, `are_known`.
-  ModuleLists(const Examined& on, const Profile& profile, const Quantization& said, bool are_known,
-              const Rename& rename);
+  ModuleLists(const Subject& on, const Profile& profile, const Quantization& declared,
+              bool are_known, const Rename& rename);
   // Before decide(): all modules that will be asked for.
-  void expect(const std::vector<AskedModule>& modules);
-  void decide(const AskedModule& module, Served& served) const;
+  void expect(const std::vector<ModuleQuery>& modules);
+  void decide(const ModuleQuery& module, ServedModule& served) const;
 
  private:
   enum class Answer : uint8_t { kQuantized, kPlain, kPartly, kUnclear, kNoGroup };
-  template <class Asked>
-  static Answer of_shards(const AskedModule& module, Asked is_plain);
+  template <class ProfileMatch>
+  static Answer of_shards(const ModuleQuery& module, ProfileMatch is_plain);
   static EntryList::Fit fit_if(bool is_yes);
   static Answer plain_if(EntryList::Fit fit);
 
   void add_forms(const std::string& entry, const Rename& rename,
                  std::vector<std::string>& out) const;
-  bool runs_head(const AskedModule& module) const;
-  Answer answer(const AskedModule& module) const;
-  Answer in_fp8(const AskedModule& module) const;
-  Answer in_awq(const AskedModule& module) const;
-  Answer in_gptq(const AskedModule& module) const;
-  Answer in_words(const AskedModule& module) const;
-  Answer in_torchao(const AskedModule& module) const;
-  Answer in_quark(const AskedModule& module) const;
-  Answer in_groups(const AskedModule& module) const;
+  bool runs_head(const ModuleQuery& module) const;
+  Answer answer(const ModuleQuery& module) const;
+  Answer in_fp8(const ModuleQuery& module) const;
+  Answer in_awq(const ModuleQuery& module) const;
+  Answer in_gptq(const ModuleQuery& module) const;
+  Answer in_words(const ModuleQuery& module) const;
+  Answer in_torchao(const ModuleQuery& module) const;
+  Answer in_quark(const ModuleQuery& module) const;
+  Answer in_groups(const ModuleQuery& module) const;
 
   EntryList::Fit is_listed(std::string_view name) const;
-  EntryList::Fit is_targeted(const AskedModule& module) const;
+  EntryList::Fit is_targeted(const ModuleQuery& module) const;
   bool is_between_dots(std::string_view name) const;
 
   const Profile& profile_;

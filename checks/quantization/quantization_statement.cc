@@ -16,27 +16,28 @@ namespace ckpt {
 namespace {
 
 // Keys that a method's reader asks for, between spaces; of two spellings one is enough.
-struct Needs {
+struct RequiredKeys {
   std::string_view method, keys;
 };
-constexpr Needs kNeeds[] = {{"fp8", "activation_scheme"},
-                            {"gptq", "bits group_size desc_act"},
-                            {"awq", "bits|w_bit group_size|q_group_size zero_point"}};
+constexpr RequiredKeys kRequiredKeys[] = {{"fp8", "activation_scheme"},
+                                          {"gptq", "bits group_size desc_act"},
+                                          {"awq", "bits|w_bit group_size|q_group_size zero_point"}};
 
 // The one that is in config.json, of any type; nullptr where there is none.
-const JsonValue* statement(const Examined& on) {
+const JsonValue* statement(const Subject& on) {
   const JsonValue* outer = member(on.config, "quantization_config");
   return outer != nullptr ? outer : member(on.text_config(), "quantization_config");
 }
 
-void look_object(const Look& look) {
-  const JsonValue* said = statement(look.on);
-  if (said == nullptr) return;
-  if (!said->is_object()) return look.report("config.json: quantization_config", no_object(*said));
-  if (!look.profile.serves()) return;
-  const JsonValue* producer = member(*said, "producer");
+void check_object(const CheckContext& context) {
+  const JsonValue* declared = statement(context.on);
+  if (declared == nullptr) return;
+  if (!declared->is_object())
+    return context.report("config.json: quantization_config", no_object(*declared));
+  if (!context.profile.serves()) return;
+  const JsonValue* producer = member(*declared, "producer");
   if (producer != nullptr && !producer->is_object()) {
-    look.report("config.json: quantization_config.producer", no_object(*producer));
+    context.report("config.json: quantization_config.producer", no_object(*producer));
   }
 }
 
@@ -44,14 +45,15 @@ void look_object(const Look& look) {
 constexpr std::string_view kStrategies =
     " tensor channel group block token tensor_group attn_head ";
 
-void look_statement_method(const Look& look) {
-  const JsonValue* method = member(statement(look.on), "quant_method");
+void check_statement_method(const CheckContext& context) {
+  const JsonValue* method = member(statement(context.on), "quant_method");
   if (method == nullptr) return;  // Q05
-  const std::string& name = look.on.quantizations.empty() ? "" : look.on.quantizations[0].method;
-  const bool is_known = has_listed(look.profile, "quantization methods", name, true);
+  const std::string& name =
+      context.on.quantizations.empty() ? "" : context.on.quantizations[0].method;
+  const bool is_known = has_listed(context.profile, "quantization methods", name, true);
   if (method->is_string() && (is_known || name.empty())) return;
-  look.tell("config.json: quantization_config.quant_method", "{}, which {} does not have",
-            method->dump(), look.profile.help);
+  context.tell("config.json: quantization_config.quant_method", "{}, which {} does not have",
+               method->dump(), context.profile.help);
 }
 
 // Of compressed-tensors: a group says which modules it is of, and there is one.
@@ -86,30 +88,31 @@ std::vector<std::pair<std::string, std::string>> faults_of_groups(const JsonValu
   return out;
 }
 
-void look_statement_keys(const Look& look) {
-  const JsonValue* json = statement(look.on);
-  const Quantization* said = look.on.quantization();
-  if (json == nullptr || !json->is_object() || said == nullptr) return;
+void check_statement_keys(const CheckContext& context) {
+  const JsonValue* json = statement(context.on);
+  const Quantization* declared = context.on.quantization();
+  if (json == nullptr || !json->is_object() || declared == nullptr) return;
   const auto report = [&](std::string_view key, std::string found) {
-    look.report(fmt::format("config.json: quantization_config.{}", key), std::move(found));
+    context.report(fmt::format("config.json: quantization_config.{}", key), std::move(found));
   };
-  const Needs* needs = find_by(kNeeds, &Needs::method, said->method);
+  const RequiredKeys* needs = find_by(kRequiredKeys, &RequiredKeys::method, declared->method);
   for (const std::string_view keys : split_words(needs == nullptr ? "" : needs->keys)) {
     const std::string_view key = keys.substr(0, keys.find('|'));
     const std::string_view other = keys.substr(keys.rfind('|') + 1);
     if (member(*json, key) != nullptr || member(*json, other) != nullptr) continue;
-    report(key, fmt::format("absent; {} needs it", said->method));
+    report(key, fmt::format("absent; {} needs it", declared->method));
   }
-  if (said->method == "compressed-tensors" && look.is(Program::kVllm)) {
+  if (declared->method == "compressed-tensors" && context.is(Program::kVllm)) {
     for (const auto& [key, fault] : faults_of_groups(*json)) report(key, fault);
   }
-  if (!said->method.starts_with("modelopt") || member(*json, "quantization") != nullptr) return;
+  if (!declared->method.starts_with("modelopt") || member(*json, "quantization") != nullptr) return;
   const JsonValue* algo = member(*json, "quant_algo");
   if (!is_truthy(algo) || !algo->is_string()) {
     report("quant_algo",
            algo == nullptr ? "absent" : fmt::format("{}; expected a name", algo->dump()));
-  } else if (said->method == "modelopt_fp4" && said->algo.find("NVFP4") == std::string::npos) {
-    report("quant_algo", fmt::format("{}; the method modelopt_fp4 is for NVFP4", said->algo));
+  } else if (declared->method == "modelopt_fp4" &&
+             declared->algo.find("NVFP4") == std::string::npos) {
+    report("quant_algo", fmt::format("{}; the method modelopt_fp4 is for NVFP4", declared->algo));
   }
   const JsonValue* ignore = member(*json, "ignore");
   if (ignore == nullptr) return;
@@ -118,9 +121,9 @@ void look_statement_keys(const Look& look) {
 
 // Programs by their reaction to floats where codes are declared: transformers 5 decodes nothing
 // then, if it knows the method; servers read the floats of fp8 as codes.
-std::optional<Severity> weight_of_floats(const Look& look, const std::string& method) {
-  const bool is_class = !look.profile.serves();
-  const bool is_old = look.profile.has_transformers_4();
+std::optional<Severity> weight_of_floats(const CheckContext& context, const std::string& method) {
+  const bool is_class = !context.profile.serves();
+  const bool is_old = context.profile.has_transformers_4();
   if (method == "bitsandbytes") return Severity::kUnloaded;
   if (!has_word(" fp8 mxfp4 ", method)) {
     return is_class ? Severity::kUnsound : std::optional<Severity>();
@@ -130,67 +133,68 @@ std::optional<Severity> weight_of_floats(const Look& look, const std::string& me
 }
 
 // A method that stores codes, of a checkpoint that has floats alone.
-void look_floats(const Look& look, const Quantization& said) {
+void check_floats(const CheckContext& context, const Quantization& declared) {
   constexpr std::string_view kStored = " mxfp4 fp8 gptq awq compressed-tensors bitsandbytes ";
-  if (!has_word(kStored, said.method) || said.json == nullptr) return;
+  if (!has_word(kStored, declared.method) || declared.json == nullptr) return;
   // compressed-tensors of a model that still trains, or in the format "dense".
-  const std::string* status = text_of(*said.json, "quantization_status");
-  const std::string* format = text_of(*said.json, "format");
+  const std::string* status = text_of(*declared.json, "quantization_status");
+  const std::string* format = text_of(*declared.json, "format");
   const bool is_open =
       (status != nullptr && *status != "compressed") || (format != nullptr && *format == "dense");
-  if (said.method == "compressed-tensors" && is_open) return;
+  if (declared.method == "compressed-tensors" && is_open) return;
   // On-the-fly there: 8-bit weights of transformers 4.57.
-  const bool is_8bit = is_truthy(known(*said.json, "load_in_8bit"));
-  if (is_8bit && look.profile.has_transformers_4() && !look.profile.serves()) return;
-  std::vector<std::string> kept = said.exclude;
+  const bool is_8bit = is_truthy(known(*declared.json, "load_in_8bit"));
+  if (is_8bit && context.profile.has_transformers_4() && !context.profile.serves()) return;
+  std::vector<std::string> kept = declared.exclude;
   for (const char* key : {"modules_to_not_convert", "llm_int8_skip_modules", "ignored_layers"}) {
-    for (const JsonValue& entry : list_in(*said.json, key)) {
+    for (const JsonValue& entry : list_in(*declared.json, key)) {
       if (entry.is_string()) kept.push_back(entry.get<std::string>());
     }
   }
   const NameList excluded(kept);
-  if (!std::ranges::all_of(look.on.checkpoint.tensors, &Tensor::is_plain_float)) return;
-  for (const auto& [name, module] : look.on.modules) {
-    const bool is_asked = name.find(said.method == "mxfp4" ? ".experts" : ".layers.") != name.npos;
+  if (!std::ranges::all_of(context.on.checkpoint.tensors, &Tensor::is_plain_float)) return;
+  for (const auto& [name, module] : context.on.modules) {
+    const bool is_asked =
+        name.find(declared.method == "mxfp4" ? ".experts" : ".layers.") != name.npos;
     if (!is_asked || !module.is_linear()) continue;
     if (excluded.matches(name) || excluded.holds_part_of(name)) continue;
-    return look.report(said.place,
-                       fmt::format("says {}, but '{}' is stored as floats", said.method, name),
-                       weight_of_floats(look, said.method));
+    return context.report(
+        declared.place, fmt::format("says {}, but '{}' is stored as floats", declared.method, name),
+        weight_of_floats(context, declared.method));
   }
 }
 
 // Weights whose layout belongs to another method than the one that is named.
-void look_layout(const Look& look, const Quantization& said) {
-  look_floats(look, said);
-  if (!look.profile.serves()) return;
-  const bool is_other = has_word(" awq gptq mxfp4 bitsandbytes quark ", said.method);
-  const bool is_packed = said.method == "compressed-tensors";
-  const bool has_format = known(said.json, "format") != nullptr;
-  for (const auto& [name, module] : look.on.modules) {
+void check_layout(const CheckContext& context, const Quantization& declared) {
+  check_floats(context, declared);
+  if (!context.profile.serves()) return;
+  const bool is_other = has_word(" awq gptq mxfp4 bitsandbytes quark ", declared.method);
+  const bool is_packed = declared.method == "compressed-tensors";
+  const bool has_format = known(declared.json, "format") != nullptr;
+  for (const auto& [name, module] : context.on.modules) {
     const bool is_modelopt = module.form == Form::kNvfp4 || module.form == Form::kFp8;
     if (!is_modelopt ||
         !(is_other || (is_packed && (!has_format || module.form == Form::kNvfp4)))) {
       continue;
     }
-    return look.tell(said.place, "says {}, but '{}' is stored as ModelOpt's {}", said.method, name,
-                     form_name(module.form));
+    return context.tell(declared.place, "says {}, but '{}' is stored as ModelOpt's {}",
+                        declared.method, name, form_name(module.form));
   }
 }
 
 constexpr Check kQuantizationStatementChecks[] = {
     {"Q25", "quantization_config is an object", "U: vllm* sglang transformers*, W: tensorrt-llm",
-     "'NoneType' object has no attribute 'to_dict'", kTakeConfig, look_object},
+     "'NoneType' object has no attribute 'to_dict'", kTakeConfig, check_object},
     {"Q26", "the program has the quant_method", "U: vllm*", "Unknown quantization method",
-     "export the model again", look_statement_method},
+     "export the model again", check_statement_method},
     {"Q27", "the statement has what its method needs", "U: vllm* sglang, W: tensorrt-llm",
      "Missing 'quant_algo' in quantization config; Cannot find any of [...]; exclude_modules must "
      "be a list",
-     "export the model again", look_statement_keys},
+     "export the model again", check_statement_keys},
     {"Q28", "the quant_method is that of the weights",
      "U: vllm* sglang transformers*, W: tensorrt-llm",
      "No compressed-tensors compatible scheme was found; KeyError", "export the model again",
-     stated<look_layout>},
+     stated<check_layout>},
 };
 
 }  // namespace

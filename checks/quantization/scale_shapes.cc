@@ -22,7 +22,7 @@ bool is_one_number(const Tensor& tensor) {
 }
 
 // The weight that `name` belongs to where that is its word after the last dot; else nullptr.
-const Tensor* weight_beside(const Examined& on, const std::string& name, std::string_view word) {
+const Tensor* sibling_weight(const Subject& on, const std::string& name, std::string_view word) {
   if (!name.ends_with(word) || name.size() <= word.size()) return nullptr;
   const std::string stem = name.substr(0, name.size() - word.size());
   return stem.ends_with('.') ? on.tensor(stem + "weight") : nullptr;
@@ -32,30 +32,30 @@ bool is_fp8(const Tensor& weight) {
   return plain_dtype(*weight.codec) == Dtype::kF8E4M3 || is_fp8(weight.codec->scheme);
 }
 
-void look_numbers(const Look& look, const Quantization& said) {
-  if (!said.method.starts_with("modelopt")) return;
+void check_scale_numbers(const CheckContext& context, const Quantization& declared) {
+  if (!declared.method.starts_with("modelopt")) return;
   Mismatch found;
-  for (const Tensor& tensor : look.on.checkpoint.tensors) {
-    const Tensor* weight = weight_beside(look.on, tensor.name, "weight_scale");
-    const bool is_of_fp8 = weight != nullptr && said.algo == "FP8" && is_fp8(*weight);
-    const bool is_of_tensor = weight_beside(look.on, tensor.name, "input_scale") != nullptr ||
-                              weight_beside(look.on, tensor.name, "weight_scale_2") != nullptr;
+  for (const Tensor& tensor : context.on.checkpoint.tensors) {
+    const Tensor* weight = sibling_weight(context.on, tensor.name, "weight_scale");
+    const bool is_of_fp8 = weight != nullptr && declared.algo == "FP8" && is_fp8(*weight);
+    const bool is_of_tensor = sibling_weight(context.on, tensor.name, "input_scale") != nullptr ||
+                              sibling_weight(context.on, tensor.name, "weight_scale_2") != nullptr;
     if ((is_of_fp8 || is_of_tensor) && !is_one_number(tensor)) found.add(tensor.name);
   }
-  look.report(found, "no single number");
+  context.report(found, "no single number");
 }
 
-void look_second(const Look& look) {
+void check_second(const CheckContext& context) {
   Mismatch found;
-  for (const Tensor& tensor : look.on.checkpoint.tensors) {
-    const Tensor* weight = weight_beside(look.on, tensor.name, "weight_scale_2");
+  for (const Tensor& tensor : context.on.checkpoint.tensors) {
+    const Tensor* weight = sibling_weight(context.on, tensor.name, "weight_scale_2");
     if (weight != nullptr && is_fp8(*weight)) found.add(tensor.name);
   }
-  look.report(found, "next to an FP8 weight, which has none");
+  context.report(found, "next to an FP8 weight, which has none");
 }
 
 // Whether a tensor is codes of FP8 with nothing that could scale them, in whatever shape.
-bool is_bare_fp8(const Examined& on, const Tensor& tensor) {
+bool is_bare_fp8(const Subject& on, const Tensor& tensor) {
   const auto dtype = plain_dtype(*tensor.codec);
   const bool is_codes = (dtype == Dtype::kF8E4M3 || dtype == Dtype::kF8E5M2) &&
                         last_word(tensor.name).find("scale") == std::string_view::npos;
@@ -65,14 +65,14 @@ bool is_bare_fp8(const Examined& on, const Tensor& tensor) {
       [&](const char* end) { return on.tensor(tensor.name + end) != nullptr; });
 }
 
-void look_bare(const Look& look, const Quantization& said) {
+void check_bare(const CheckContext& context, const Quantization& declared) {
   Mismatch found;
-  for (const Tensor& tensor : look.on.checkpoint.tensors) {
-    if (!is_bare_fp8(look.on, tensor)) continue;
-    const bool is_of_fp8 = said.algo_of(module_of(tensor.name)) == "FP8";
-    if (is_of_fp8 || !said.method.starts_with("modelopt")) found.add(tensor.name);
+  for (const Tensor& tensor : context.on.checkpoint.tensors) {
+    if (!is_bare_fp8(context.on, tensor)) continue;
+    const bool is_of_fp8 = declared.algo_of(module_of(tensor.name)) == "FP8";
+    if (is_of_fp8 || !declared.method.starts_with("modelopt")) found.add(tensor.name);
   }
-  look.report(found, "of FP8 codes without a scale");
+  context.report(found, "of FP8 codes without a scale");
 }
 
 constexpr uint64_t kBlockRows = 128;
@@ -86,11 +86,11 @@ uint64_t rows_in_blocks(const Module& module) {
 
 // Parts that do not end with a block: scales of a part are those of the block in which it
 // begins, which is past the end, or a block too late.
-std::optional<Severity> fault_of_parts(const Look& look, std::span<const uint64_t> rows,
+std::optional<Severity> fault_of_parts(const CheckContext& context, std::span<const uint64_t> rows,
                                        bool is_latent) {
   uint64_t at = 0, all = 0;
   for (const uint64_t part : rows) all += part;
-  const bool is_strict = look.is(Program::kSglang) && !is_latent;
+  const bool is_strict = context.is(Program::kSglang) && !is_latent;
   bool is_shifted = false;
   for (size_t i = 0; i < rows.size(); ++i) {
     const bool is_cut = rows[i] % kBlockRows != 0;
@@ -102,57 +102,57 @@ std::optional<Severity> fault_of_parts(const Look& look, std::span<const uint64_
   return is_shifted ? std::optional(Severity::kUnsound) : std::nullopt;
 }
 
-std::optional<Severity> fault_of_module(const Look& look, const Module& first,
+std::optional<Severity> fault_of_module(const CheckContext& context, const Module& first,
                                         std::span<const std::string_view> parts) {
   const std::string stem = first.name.substr(0, first.name.size() - parts[0].size());
-  const bool is_refined = look.does("take_experts_in_smaller_blocks");
+  const bool is_refined = context.does("take_experts_in_smaller_blocks");
   if (stem.find(".experts.") != stem.npos) {
     const bool is_cut = rows_in_blocks(first) % kBlockRows != 0;
     return is_cut && !is_refined ? std::optional(Severity::kUnloaded) : std::nullopt;
   }
   std::vector<uint64_t> rows;
   for (const std::string_view part : parts) {
-    const auto found = look.on.modules.find(stem + std::string(part));
-    if (found == look.on.modules.end()) return std::nullopt;
+    const auto found = context.on.modules.find(stem + std::string(part));
+    if (found == context.on.modules.end()) return std::nullopt;
     rows.push_back(rows_in_blocks(found->second));
     if (rows.back() == 0) return std::nullopt;
   }
-  return fault_of_parts(look, rows, parts[0] == "q_a_proj");
+  return fault_of_parts(context, rows, parts[0] == "q_a_proj");
 }
 
-void look_parts_of_fp8(const Look& look, const Quantization& said) {
+void check_parts_of_fp8(const CheckContext& context, const Quantization& declared) {
   const bool is_blocked =
-      said.method == "fp8" && known(*said.json, "weight_block_size") != nullptr;
-  if (!is_blocked && said.method != "compressed-tensors") return;
+      declared.method == "fp8" && known(*declared.json, "weight_block_size") != nullptr;
+  if (!is_blocked && declared.method != "compressed-tensors") return;
   Mismatch refused, shifted;
-  for (const auto& [name, module] : look.on.modules) {
+  for (const auto& [name, module] : context.on.modules) {
     const FusedProjections* row = fused_with(last_word(name));
     const bool is_first = row != nullptr && last_word(name) == row->members[0];
     if (!is_first || rows_in_blocks(module) == 0) continue;
-    const auto fault = fault_of_module(look, module, row->parts());
+    const auto fault = fault_of_module(context, module, row->parts());
     if (fault) (*fault == Severity::kUnloaded ? refused : shifted).add(name);
   }
   const bool is_refused = refused.count != 0;
   const Mismatch& found = is_refused ? refused : shifted;
   if (found.count == 0) return;
-  look.report(found.first,
-              found.text_at_first("of rows that are not whole blocks of 128, run as one "
-                                  "with others"),
-              is_refused ? std::nullopt : std::optional(Severity::kUnsound),
-              is_refused ? "" : "rows are multiplied by another block's scale: noise");
+  context.report(found.first,
+                 found.text_at_first("of rows that are not whole blocks of 128, run as one "
+                                     "with others"),
+                 is_refused ? std::nullopt : std::optional(Severity::kUnsound),
+                 is_refused ? "" : "rows are multiplied by another block's scale: noise");
 }
 
 constexpr Check kScaleShapeChecks[] = {
     {"Q29", "scales of a whole tensor are one number", "U: vllm* sglang, W: tensorrt-llm",
-     "AssertionError while the weights are loaded", "{again}", stated<look_numbers>},
+     "AssertionError while the weights are loaded", "{again}", stated<check_scale_numbers>},
     {"Q30", "FP8 weights have one scale", "U: vllm* sglang, W: tensorrt-llm",
-     "KeyError '...weight_scale_2'", "{again}", look_second},
+     "KeyError '...weight_scale_2'", "{again}", check_second},
     {"Q35", "parts that are run as one are whole blocks of FP8", "U: vllm* sglang",
      "start (1) + length (1) exceeds dimension size (1); Weight output_partition_size is not "
      "divisible by weight quantization block_n = 128",
-     "ckpt convert IN OUT --to bf16", stated<look_parts_of_fp8>},
+     "ckpt convert IN OUT --to bf16", stated<check_parts_of_fp8>},
     {"Q31", "FP8 weights have their scale", "S: vllm* sglang tensorrt-llm llama.cpp",
-     "scales are never filled: noise", "{again}", stated<look_bare>},
+     "scales are never filled: noise", "{again}", stated<check_bare>},
 };
 
 }  // namespace

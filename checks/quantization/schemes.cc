@@ -40,7 +40,7 @@ bool is_of_blocks(const Tensor& scale) {
 }
 
 // The first module whose FP8 weight has a scale for each block.
-std::string module_of_blocks(const Examined& on) {
+std::string module_of_blocks(const Subject& on) {
   for (const auto& [name, module] : on.modules) {
     if (module.weight == nullptr) continue;
     const bool is_larger = std::ranges::any_of(module.weight->shape, [](uint64_t count) {
@@ -53,18 +53,18 @@ std::string module_of_blocks(const Examined& on) {
   return {};
 }
 
-void look_fp8_blocks(const Look& look, const Quantization& said) {
-  const JsonValue* block = known(*said.json, "weight_block_size");
-  const std::string* scheme = text_of(*said.json, "activation_scheme");
+void check_fp8_blocks(const CheckContext& context, const Quantization& declared) {
+  const JsonValue* block = known(*declared.json, "weight_block_size");
+  const std::string* scheme = text_of(*declared.json, "activation_scheme");
   if (block != nullptr && scheme != nullptr && *scheme == "static") {
-    look.report(said.place + ".activation_scheme", "static, with a weight_block_size", {},
-                "The block-wise quantization only supports dynamic activation scheme");
+    context.report(declared.place + ".activation_scheme", "static, with a weight_block_size", {},
+                   "The block-wise quantization only supports dynamic activation scheme");
   }
   if (block != nullptr) return;
-  if (const std::string name = module_of_blocks(look.on); !name.empty()) {
-    look.report(said.place + ".weight_block_size",
-                fmt::format("absent, but '{}' has a scale for each block", name), {},
-                "KeyError: '...weight_scale_inv'");
+  if (const std::string name = module_of_blocks(context.on); !name.empty()) {
+    context.report(declared.place + ".weight_block_size",
+                   fmt::format("absent, but '{}' has a scale for each block", name), {},
+                   "KeyError: '...weight_scale_inv'");
   }
 }
 
@@ -78,24 +78,24 @@ bool has_float_group(const JsonValue& groups, uint64_t bits, std::optional<uint6
   });
 }
 
-void look_groups_of_floats(const Look& look, const Quantization& said) {
-  const JsonValue* groups = known(*said.json, "config_groups");
+void check_groups_of_floats(const CheckContext& context, const Quantization& declared) {
+  const JsonValue* groups = known(*declared.json, "config_groups");
   if (groups == nullptr || !groups->is_object()) return;
   const bool has_fp4 = has_float_group(*groups, 4, 16), has_fp8 = has_float_group(*groups, 8, {});
-  for (const auto& [name, module] : look.on.modules) {
+  for (const auto& [name, module] : context.on.modules) {
     const bool is_fp4 = module.form == Form::kPackedNvfp4;
     if (!is_fp4 && module.form != Form::kFp8) continue;
     if (is_fp4 ? has_fp4 : has_fp8) continue;
-    return look.tell(said.place + ".config_groups",
-                     "'{}' is stored as {}, and no group declares {}", name, form_name(module.form),
-                     is_fp4 ? "floats of 4 bits in groups of 16" : "floats of 8 bits");
+    return context.tell(
+        declared.place + ".config_groups", "'{}' is stored as {}, and no group declares {}", name,
+        form_name(module.form), is_fp4 ? "floats of 4 bits in groups of 16" : "floats of 8 bits");
   }
 }
 
-void look_scheme(const Look& look, const Quantization& said) {
-  if (said.json == nullptr) return;
-  if (said.method == "fp8") return look_fp8_blocks(look, said);
-  if (said.method == "compressed-tensors") look_groups_of_floats(look, said);
+void check_scheme(const CheckContext& context, const Quantization& declared) {
+  if (declared.json == nullptr) return;
+  if (declared.method == "fp8") return check_fp8_blocks(context, declared);
+  if (declared.method == "compressed-tensors") check_groups_of_floats(context, declared);
 }
 
 using Facts = std::map<std::string, std::string, std::less<>>;
@@ -107,18 +107,18 @@ std::string word_of(const JsonValue* value) {
 }
 
 // With what compressed-tensors reads where a key is absent, and one word for those of one meaning.
-void add_numbers(Facts& facts, const std::string& name, const JsonValue* said) {
+void add_numbers(Facts& facts, const std::string& name, const JsonValue* declared) {
   facts[name] = "none";
-  if (!is_truthy(said)) return;
+  if (!is_truthy(declared)) return;
   const auto read = [&](const char* key, std::string_view absent) {
-    std::string word = word_of(member(said, key));
+    std::string word = word_of(member(declared, key));
     return word == "none" ? std::string(name == "cache" ? "absent" : absent) : word;
   };
   const std::string group = read("group_size", "none"), order = read("actorder", "none");
   const bool is_whole = group == "none" || group == "-1";
   const std::string_view inferred = group == "none" ? "tensor" : is_whole ? "channel" : "group";
   const bool is_of_groups = has_word(" yes dynamic group ", order);
-  facts[name] = word_of(member(said, "type")) + word_of(member(said, "num_bits"));
+  facts[name] = word_of(member(declared, "type")) + word_of(member(declared, "num_bits"));
   facts[name + ".strategy"] = read("strategy", inferred);
   facts[name + ".group_size"] = is_whole ? "none" : group;
   facts[name + ".symmetric"] = read("symmetric", "yes");
@@ -155,17 +155,17 @@ StatedScheme group_scheme(const JsonValue& json, std::string place, const JsonVa
   return out;
 }
 
-std::vector<StatedScheme> stated_schemes(const Quantization& said) {
+std::vector<StatedScheme> stated_schemes(const Quantization& declared) {
   std::vector<StatedScheme> out;
-  if (said.method == "compressed-tensors") {
-    for (const auto& item : object_in(*said.json, "config_groups").items()) {
-      std::string place = fmt::format("{}.config_groups.{}", said.place, item.key());
-      out.push_back(group_scheme(*said.json, std::move(place), item.value()));
+  if (declared.method == "compressed-tensors") {
+    for (const auto& item : object_in(*declared.json, "config_groups").items()) {
+      std::string place = fmt::format("{}.config_groups.{}", declared.place, item.key());
+      out.push_back(group_scheme(*declared.json, std::move(place), item.value()));
     }
     return out;
   }
-  out.push_back({said.place, {}, {}, true});
-  for (const auto& item : said.json->items()) {
+  out.push_back({declared.place, {}, {}, true});
+  for (const auto& item : declared.json->items()) {
     if (!item.value().is_structured()) out[0].facts[item.key()] = word_of(&item.value());
   }
   return out;
@@ -210,7 +210,7 @@ class GroupsByTarget {
 };
 
 // The kinds of modules with codes that have each scheme, by the first group that names them.
-void add_modules(const Examined& on, std::vector<StatedScheme>& schemes) {
+void add_modules(const Subject& on, std::vector<StatedScheme>& schemes) {
   const GroupsByTarget groups(schemes);
   std::map<std::string, size_t> of_experts;
   for (const Tensor& tensor : on.checkpoint.tensors) {
@@ -273,10 +273,10 @@ SchemeAnswer answer_of(const Profile& profile, std::string_view method, const Fa
 
 // Calls `act` for each scheme of modules with codes.
 template <class Act>
-void each_scheme(const Examined& on, const Profile& profile, Act act) {
-  const Quantization* said = on.quantization();
-  if (said == nullptr || said->json == nullptr || said->is_nested) return;
-  std::vector<StatedScheme> schemes = stated_schemes(*said);
+void each_scheme(const Subject& on, const Profile& profile, Act act) {
+  const Quantization* declared = on.quantization();
+  if (declared == nullptr || declared->json == nullptr || declared->is_nested) return;
+  std::vector<StatedScheme> schemes = stated_schemes(*declared);
   add_modules(on, schemes);
   const JsonValue* dtype = known(on.config, "dtype");
   for (StatedScheme& scheme : schemes) {
@@ -284,38 +284,40 @@ void each_scheme(const Examined& on, const Profile& profile, Act act) {
     if (scheme.of.empty()) scheme.of.insert(kNothing);
     for (const std::string_view of : scheme.of) {
       scheme.facts["of"] = of;
-      act(scheme, answer_of(profile, said->method, scheme.facts));
+      act(scheme, answer_of(profile, declared->method, scheme.facts));
     }
   }
 }
 
-void look_schemes_taken(const Look& look) {
-  each_scheme(look.on, look.profile, [&](const StatedScheme& scheme, const SchemeAnswer& answer) {
-    if (answer.fault.empty()) return;
-    std::optional<Fix> fix;
-    if (answer.fault.starts_with("sparsity is dense")) {
-      fix = Fix{"config:remove=quantization_config.sparsity_config", {}, {}, false, 0};
-    } else if (!look.on.packed.unread.empty() || !look.on.packed.fault.empty()) {
-      fix = advised("ckpt convert BASE OUT --to fp8");  // ckpt cannot decode the codes
-    }
-    look.report(scheme.place,
-                fmt::format("{} does not have this scheme: {}", look.profile.title(), answer.fault),
-                {}, {}, fix);
-  });
+void check_schemes_taken(const CheckContext& context) {
+  each_scheme(
+      context.on, context.profile, [&](const StatedScheme& scheme, const SchemeAnswer& answer) {
+        if (answer.fault.empty()) return;
+        std::optional<Fix> fix;
+        if (answer.fault.starts_with("sparsity is dense")) {
+          fix = Fix{"config:remove=quantization_config.sparsity_config", {}, {}, false, 0};
+        } else if (!context.on.packed.unread.empty() || !context.on.packed.fault.empty()) {
+          fix = advised("ckpt convert BASE OUT --to fp8");  // ckpt cannot decode the codes
+        }
+        context.report(
+            scheme.place,
+            fmt::format("{} does not have this scheme: {}", context.profile.title(), answer.fault),
+            {}, {}, fix);
+      });
 }
 
 constexpr Check kSchemeChecks[] = {
     {"Q38", "the scheme that is declared is that of the weights", "U: vllm* sglang",
      "No compressed-tensors compatible scheme was found; KeyError", "export the model again",
-     stated<look_scheme>},
+     stated<check_scheme>},
     {"Q39", "the program has the scheme", "U: vllm* sglang",
      "No compressed-tensors compatible scheme was found; Unsupported FusedMoe scheme",
-     "ckpt convert IN OUT --to bf16", look_schemes_taken},
+     "ckpt convert IN OUT --to bf16", check_schemes_taken},
 };
 
 }  // namespace
 
-std::string scheme_not_checked(const Examined& on, const Profile& profile) {
+std::string scheme_not_checked(const Subject& on, const Profile& profile) {
   std::string out;
   if (profile.program != Program::kVllm && profile.program != Program::kSglang) return out;
   each_scheme(on, profile, [&](const StatedScheme&, const SchemeAnswer& answer) {

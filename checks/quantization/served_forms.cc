@@ -28,27 +28,28 @@ bool is_expected(Form form, const std::string& algo) {
 
 bool runs_coded_heads(const Profile& profile) { return profile.does("run_quantized_heads"); }
 
-bool has_lists(const Examined& on) {
+bool has_lists(const Subject& on) {
   return on.quantization() != nullptr && has_module_lists(*on.quantization());
 }
 
-bool is_judged(const Examined& on, const Profile& profile) {
-  const Quantization* said = on.quantization();
-  if (said == nullptr) return on.is_quantized();
-  if (has_module_lists(*said)) return true;
-  const bool is_mixed = said->algo == "MIXED_PRECISION" && profile.program == Program::kSglang &&
+bool is_judged(const Subject& on, const Profile& profile) {
+  const Quantization* declared = on.quantization();
+  if (declared == nullptr) return on.is_quantized();
+  if (has_module_lists(*declared)) return true;
+  const bool is_mixed = declared->algo == "MIXED_PRECISION" &&
+                        profile.program == Program::kSglang &&
                         !profile.does("read_mixed_precision");
-  return takes_algo(profile, said->algo) && !is_mixed;
+  return takes_algo(profile, declared->algo) && !is_mixed;
 }
 
 // Of the lists of other methods; `what` is to be done with the modules' names.
-Fix list_mend(const Examined& on, std::string_view what) {
+Fix fix_for_lists(const Subject& on, std::string_view what) {
   if (!has_lists(on)) return {"serving-config", {}, std::string(kAgain), false, 0};
   return advised(fmt::format(fmt::runtime(what), on.quantization()->exclude_key), true);
 }
 
 // Codes that have the shape of the floats, so that floats load in their place.
-bool is_shape_kept(const Examined& on, const Module& module) {
+bool is_shape_kept(const Subject& on, const Module& module) {
   const std::string& method = on.quantization()->method;
   if (module.form == Form::kFp8) return true;
   const auto dtype = module.weight == nullptr ? std::nullopt : plain_dtype(*module.weight->codec);
@@ -57,87 +58,87 @@ bool is_shape_kept(const Examined& on, const Module& module) {
 }
 
 // Whether a server reads floats as these codes, instead of stopping at their shape.
-bool reads_as_codes(const Examined& on) {
+bool reads_as_codes(const Subject& on) {
   return std::ranges::any_of(on.modules, [&](const auto& entry) {
     return entry.second.form != Form::kPlain && is_shape_kept(on, entry.second);
   });
 }
 
-bool is_as_served(const Examined& on, const Module& module, const Served& served) {
+bool is_as_served(const Subject& on, const Module& module, const ServedModule& served) {
   if (!has_lists(on)) return is_expected(module.form, served.algo);
   return served.is_unclear || served.has_no_group ||
          (module.form == Form::kPlain) == served.algo.empty();
 }
 
-void look_lists(const Look& look) {
-  if (!is_judged(look.on, look.profile)) return;
+void check_lists(const CheckContext& context) {
+  if (!is_judged(context.on, context.profile)) return;
   Mismatch narrow, plain, codes;
-  const bool has_narrow = has_lists(look.on) && reads_as_codes(look.on);
-  for (const auto& [name, served] : look.served) {
+  const bool has_narrow = has_lists(context.on) && reads_as_codes(context.on);
+  for (const auto& [name, served] : context.served) {
     for (const Module* shard : served.shards) {
-      const bool is_forced = forced_plain(look.on, look.profile, name) != nullptr;  // Q14
-      if (is_forced || served.is_partial || is_as_served(look.on, *shard, served)) continue;
-      const bool is_of_q15 = name.ends_with("lm_head") && !runs_coded_heads(look.profile) &&
-                             look.on.modules.contains(shard->name);
+      const bool is_forced = forced_plain(context.on, context.profile, name) != nullptr;  // Q14
+      if (is_forced || served.is_partial || is_as_served(context.on, *shard, served)) continue;
+      const bool is_of_q15 = name.ends_with("lm_head") && !runs_coded_heads(context.profile) &&
+                             context.on.modules.contains(shard->name);
       if (shard->form != Form::kPlain && !is_of_q15) codes.add(shard->name);
       if (shard->form != Form::kPlain) continue;
       const bool is_narrow =
-          has_lists(look.on) ? has_narrow : served.algo.find("FP4") == std::string::npos;
+          has_lists(context.on) ? has_narrow : served.algo.find("FP4") == std::string::npos;
       (is_narrow ? narrow : plain).add(shard->name);
     }
   }
-  const std::string place =
-      look.on.quantizations.empty() ? std::string("config.json") : look.on.quantization()->place;
-  const Fix add = list_mend(look.on, "name these modules in '{}', or quantize them too");
+  const std::string place = context.on.quantizations.empty() ? std::string("config.json")
+                                                             : context.on.quantization()->place;
+  const Fix add = fix_for_lists(context.on, "name these modules in '{}', or quantize them too");
   if (plain.count != 0) {
-    look.report(place, plain.text("unquantized, but the list does not exclude it"), {},
-                "assert param_data.shape == loaded_weight.shape", add);
+    context.report(place, plain.text("unquantized, but the list does not exclude it"), {},
+                   "assert param_data.shape == loaded_weight.shape", add);
   }
   if (narrow.count != 0) {
-    look.report(place,
-                narrow.text(has_lists(look.on) ? "unquantized, but would be read as codes"
-                                               : "unquantized, but would be read as FP8"),
-                Severity::kUnsound, "scales are never filled", add);
+    context.report(place,
+                   narrow.text(has_lists(context.on) ? "unquantized, but would be read as codes"
+                                                     : "unquantized, but would be read as FP8"),
+                   Severity::kUnsound, "scales are never filled", add);
   }
   if (codes.count != 0) {
-    look.report(place, codes.text("quantized, where the server expects something else"), {},
-                has_lists(look.on)
-                    ? "KeyError: '...qweight', '...weight_packed', '...weight_scale_inv'"
-                    : "There is no module or parameter named '...input_scale'; KeyError",
-                list_mend(look.on, "take these modules off '{}'; or dequantize them"));
+    context.report(place, codes.text("quantized, where the server expects something else"), {},
+                   has_lists(context.on)
+                       ? "KeyError: '...qweight', '...weight_packed', '...weight_scale_inv'"
+                       : "There is no module or parameter named '...input_scale'; KeyError",
+                   fix_for_lists(context.on, "take these modules off '{}'; or dequantize them"));
   }
 }
 
 // Targets that name nothing of the model.
-void look_targets(const Look& look) {
-  if (!has_lists(look.on)) return;
+void check_group_targets(const CheckContext& context) {
+  if (!has_lists(context.on)) return;
   Mismatch found;
-  for (const auto& [name, served] : look.served) {
+  for (const auto& [name, served] : context.served) {
     if (!served.has_no_group) continue;
     for (const Module* shard : served.shards) {
       const bool is_kept =
-          shard->form == Form::kPlain && look.does("keep_modules_without_group_in_floats");
+          shard->form == Form::kPlain && context.does("keep_modules_without_group_in_floats");
       if (!is_kept) found.add(shard->name);
     }
   }
   if (found.count == 0) return;
-  look.report(look.on.quantization()->place + ".config_groups",
-              found.text("fitted by no target, and by no entry of ignore"));
+  context.report(context.on.quantization()->place + ".config_groups",
+                 found.text("fitted by no target, and by no entry of ignore"));
 }
 
 // vLLM compares shapes alone: codes of another type, and floats among FP8, are taken as numbers.
-bool is_taken_as_numbers(const Look& look, const Served& served) {
+bool is_taken_as_numbers(const CheckContext& context, const ServedModule& served) {
   const auto has = [&](Form form) {
     return std::ranges::any_of(served.shards,
                                [form](const Module* shard) { return shard->form == form; });
   };
-  if (!look.is(Program::kVllm) || served.is_partial) return false;
-  if (has_lists(look.on)) return reads_as_codes(look.on);
+  if (!context.is(Program::kVllm) || served.is_partial) return false;
+  if (has_lists(context.on)) return reads_as_codes(context.on);
   return has(Form::kOther) || (has(Form::kFp8) && has(Form::kPlain) && !has(Form::kNvfp4));
 }
 
 // Other methods' codes may have several layouts in one folder.
-bool is_mixture(const Examined& on, const Served& served) {
+bool is_mixture(const Subject& on, const ServedModule& served) {
   const auto kind = [&](const Module& module) {
     return has_lists(on) && module.form != Form::kPlain ? Form::kOther : module.form;
   };
@@ -146,25 +147,25 @@ bool is_mixture(const Examined& on, const Served& served) {
                              [&](const Module* shard) { return kind(*shard) != first; });
 }
 
-void look_shards(const Look& look) {
-  if (!is_judged(look.on, look.profile)) return;
-  for (const auto& [name, served] : look.served) {
-    const bool is_mixed = is_mixture(look.on, served) && !served.is_unclear;
+void check_shards(const CheckContext& context) {
+  if (!is_judged(context.on, context.profile)) return;
+  for (const auto& [name, served] : context.served) {
+    const bool is_mixed = is_mixture(context.on, served) && !served.is_unclear;
     if (!served.is_partial && !is_mixed) continue;
-    return look.report(
+    return context.report(
         served.shards.front()->name,
         is_mixed ? fmt::format("the parts of {} are stored in different ways", name)
                  : fmt::format("the list names some parts of {} only", name),
-        is_taken_as_numbers(look, served) ? std::optional(Severity::kUnsound) : std::nullopt);
+        is_taken_as_numbers(context, served) ? std::optional(Severity::kUnsound) : std::nullopt);
   }
 }
 
-void look_forced_plain(const Look& look) {
-  if (!is_judged(look.on, look.profile)) return;
+void check_forced_plain(const CheckContext& context) {
+  if (!is_judged(context.on, context.profile)) return;
   Mismatch found;
   const PlainModules* plain = nullptr;
-  for (const auto& [name, served] : look.served) {
-    const PlainModules* modules = forced_plain(look.on, look.profile, name);
+  for (const auto& [name, served] : context.served) {
+    const PlainModules* modules = forced_plain(context.on, context.profile, name);
     if (modules == nullptr) continue;
     plain = modules;
     for (const Module* shard : served.shards) {
@@ -174,30 +175,30 @@ void look_forced_plain(const Look& look) {
   if (found.count == 0) return;
   std::optional<Fix> fix;
   if (!plain->hint.empty()) fix = advised(std::string(plain->hint), true);
-  look.report(found.first,
-              fmt::format("{}; this server runs {} in BF16 alone", found.text_at_first("quantized"),
-                          plain->called),
-              {}, std::string(plain->symptom), std::move(fix));
+  context.report(found.first,
+                 fmt::format("{}; this server runs {} in BF16 alone",
+                             found.text_at_first("quantized"), plain->called),
+                 {}, std::string(plain->symptom), std::move(fix));
 }
 
 // Its loader asks every quantization for a method that none has.
 // Source: SGLang 0.5.12 python/sglang/srt/models/granitemoehybrid.py.
-void look_class_of_floats(const Look& look) {
-  const Examined& on = look.on;
+void check_class_of_floats(const CheckContext& context) {
+  const Subject& on = context.on;
   if (on.quantization() == nullptr || !has_quirk(on.model_type, "sglang_floats_alone")) return;
-  look.tell("config.json: quantization_config",
-            "weights of {} are quantized; this server reads its floats alone", on.model_class);
+  context.tell("config.json: quantization_config",
+               "weights of {} are quantized; this server reads its floats alone", on.model_class);
 }
 
 // Matrices that are one on the disk and that servers run as several.
 //   is_usual     any type may have it; else those with the quirk "joined:NAME"
 //   merged_with  a tensor that a server merges with it: both are kept in floats, or neither is
-struct JoinedOnDisk {
+struct FusedOnDisk {
   std::string_view name;
   bool is_usual, is_in_sglang;
   std::string_view merged_with = {};
 };
-constexpr JoinedOnDisk kJoinedOnDisk[] = {
+constexpr FusedOnDisk kJoinedOnDisk[] = {
     {".qkv_proj", true, true},
     {".gate_up_proj", true, true},
     {".conv.in_proj", false, true},
@@ -210,7 +211,7 @@ constexpr JoinedOnDisk kJoinedOnDisk[] = {
 // Whether the scales that nothing fills are computed with. Those of NVFP4 hold what memory held; of
 // FP8 the lowest number there is, which matters only where parts behind the joined ones have scales
 // of their own: then the joined parts are recomputed with it.
-bool counts_unfilled(const Module& module, const JoinedOnDisk& row) {
+bool counts_unfilled(const Module& module, const FusedOnDisk& row) {
   if (module.form == Form::kNvfp4) return true;
   if (row.merged_with.empty() || module.weight == nullptr) return false;
   return module.form == Form::kPackedNvfp4 || module.weight->codec->scheme == Scheme::kFp8Tensor;
@@ -221,17 +222,17 @@ bool counts_unfilled(const Module& module, const JoinedOnDisk& row) {
 // Source: SGLang 0.5.12 python/sglang/srt/layers/quantization/modelopt_quant.py
 // (ModelOptFp4LinearMethod.create_weights), layers/linear.py (weight_loader_v2); vLLM 0.17.1
 // vllm/model_executor/layers/ of the same names.
-void look_joined_on_disk(const Look& look, const Quantization& said) {
-  const bool is_sglang = look.is(Program::kSglang);
+void check_joined_on_disk(const CheckContext& context, const Quantization& declared) {
+  const bool is_sglang = context.is(Program::kSglang);
   Mismatch found;
   std::set<std::string_view> kept;
   Form form = Form::kNvfp4;
-  const std::string_view quirks = quirks_of(look.on.text_type);
-  for (const auto& [name, module] : look.on.modules) {
-    for (const JoinedOnDisk& row : kJoinedOnDisk) {
+  const std::string_view quirks = quirks_of(context.on.text_type);
+  for (const auto& [name, module] : context.on.modules) {
+    for (const FusedOnDisk& row : kJoinedOnDisk) {
       if (!name.ends_with(row.name)) continue;
       const bool is_of_type = row.is_usual || has_word(quirks, fmt::format("joined:{}", row.name));
-      const bool is_of_method = said.method == "modelopt" || !row.merged_with.empty();
+      const bool is_of_method = declared.method == "modelopt" || !row.merged_with.empty();
       if (!is_of_type || !is_of_method || !counts_unfilled(module, row)) continue;
       if (is_sglang && !row.is_in_sglang) continue;
       if (found.count == 0) form = module.form;
@@ -243,67 +244,68 @@ void look_joined_on_disk(const Look& look, const Quantization& said) {
   if (found.count == 0) return;
   std::string advice(kAgain);
   for (const std::string_view name : kept) advice += fmt::format(" --keep '*{}'", name);
-  look.report(found.first,
-              fmt::format("{}; one matrix of what this server runs as several, and it "
-                          "fills the scales of the first alone",
-                          found.text_at_first(form_name(form))),
-              {}, {},
-              advised(fmt::format("{}; or serve it with {}", advice, find_profile("vllm")->title()),
-                      true));
+  context.report(
+      found.first,
+      fmt::format("{}; one matrix of what this server runs as several, and it "
+                  "fills the scales of the first alone",
+                  found.text_at_first(form_name(form))),
+      {}, {},
+      advised(fmt::format("{}; or serve it with {}", advice, find_profile("vllm")->title()), true));
 }
 
 // ModelOpt leaves experts of some families stacked, inputs before outputs. vLLM 0.17.1 was asked;
 // the loaders of the others read such stacks in MXFP4 and in floats alone.
-void look_stacked_experts(const Look& look) {
-  if (look.on.is_gguf) return;
-  for (const auto& [codes, form] : look.on.packed.by_codes) {
+void check_stacked_experts(const CheckContext& context) {
+  if (context.on.is_gguf) return;
+  for (const auto& [codes, form] : context.on.packed.by_codes) {
     if (!codes.ends_with(".experts.gate_up_proj") && !codes.ends_with(".experts.down_proj"))
       continue;
-    return look.report(codes, "NVFP4 of all experts in one tensor, as ModelOpt exports gpt-oss");
+    return context.report(codes, "NVFP4 of all experts in one tensor, as ModelOpt exports gpt-oss");
   }
 }
 
-void look_head(const Look& look) {
-  for (const auto& [name, module] : look.on.modules) {
+void check_head(const CheckContext& context) {
+  for (const auto& [name, module] : context.on.modules) {
     const bool is_head = name == "lm_head" || name.ends_with(".lm_head");
     const bool is_embedding = name.ends_with("embed_tokens");
     if (module.weight == nullptr || module.form == Form::kPlain || !(is_head || is_embedding)) {
       continue;
     }
-    if (is_head && runs_coded_heads(look.profile)) continue;  // Q07
-    const Quantization* said = look.on.quantization();
-    const bool is_mixed = said != nullptr && said->algo == "MIXED_PRECISION";
-    if (is_mixed && module.form == Form::kNvfp4 && look.does("run_quantized_embeddings")) continue;
-    if (module.form == Form::kOther && look.on.is_gguf) continue;
-    const bool is_cast = look.is(Program::kVllm) && module.form == Form::kOther &&
+    if (is_head && runs_coded_heads(context.profile)) continue;  // Q07
+    const Quantization* declared = context.on.quantization();
+    const bool is_mixed = declared != nullptr && declared->algo == "MIXED_PRECISION";
+    if (is_mixed && module.form == Form::kNvfp4 && context.does("run_quantized_embeddings"))
+      continue;
+    if (module.form == Form::kOther && context.on.is_gguf) continue;
+    const bool is_cast = context.is(Program::kVllm) && module.form == Form::kOther &&
                          has_word(" i8 i16 i32 i64 ", module.weight->codec->name);
-    look.report(name, "quantized", is_cast ? std::optional(Severity::kUnsound) : std::nullopt);
+    context.report(name, "quantized", is_cast ? std::optional(Severity::kUnsound) : std::nullopt);
   }
 }
 
 constexpr Check kServedChecks[] = {
-    {"Q07", "the lists say what the tensors are", "U: vllm* sglang", "", "{again}", look_lists,
+    {"Q07", "the lists say what the tensors are", "U: vllm* sglang", "", "{again}", check_lists,
      "serving-config"},
     {"Q37", "every quantized module has a group", "U: vllm* sglang",
      "Unable to find matching target for ... in the compressed-tensors config",
-     "export the model again", look_targets},
+     "export the model again", check_group_targets},
     {"Q11", "parts that are run as one are stored alike", "U: vllm* sglang",
-     "Detected some but not all shards of ... are quantized", "{again}", look_shards,
+     "Detected some but not all shards of ... are quantized", "{again}", check_shards,
      "serving-config"},
     {"Q14", "modules that only run in BF16 are not quantized", "U: vllm* sglang",
      "assert param_data.shape == loaded_weight.shape", "{again} --preset mlp-only",
-     look_forced_plain},
+     check_forced_plain},
     {"Q33", "the class reads quantized weights", "U: sglang",
      "'ModelOptFp4Config' object has no attribute 'get_cache_scale'",
-     "serve the unquantized model, or with vLLM", look_class_of_floats},
+     "serve the unquantized model, or with vLLM", check_class_of_floats},
     {"Q34", "the scales of matrices stored joined are all filled", "S: vllm-tf4 sglang",
      "noise, or not, from one start to the next: scales that nothing filled",
-     "{again} --keep NAMES; or serve it with the current vLLM", stated<look_joined_on_disk>},
+     "{again} --keep NAMES; or serve it with the current vLLM", stated<check_joined_on_disk>},
     {"Q32", "stacked experts are in a form that the server reads", "U: vllm* sglang llama.cpp",
      "KeyError: 'layers.0.mlp.experts.w2_bias'", "serve the MXFP4 model, or with TensorRT-LLM",
-     look_stacked_experts},
+     check_stacked_experts},
     {"Q15", "head and embedding are unquantized", "U: vllm* sglang tensorrt-llm, I: llama.cpp",
-     "There is no module or parameter named 'lm_head.input_scale'", "{again}", look_head},
+     "There is no module or parameter named 'lm_head.input_scale'", "{again}", check_head},
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ constexpr Rename kVllmWrapper[] = {{"model.visual.", "visual."},
 constexpr Rename kTextNames = {"model.language_model.", "model."};
 
 // "FROM=TO" of the words of a family that begin with `word`.
-std::vector<Rename> family_renames(const Examined& on, std::string_view word) {
+std::vector<Rename> family_renames(const Subject& on, std::string_view word) {
   std::vector<Rename> out;
   for (const std::string_view names : words_after(quirks_of(on.model_type), word)) {
     const size_t sign = names.find('=');
@@ -33,7 +33,7 @@ std::vector<Rename> family_renames(const Examined& on, std::string_view word) {
   return out;
 }
 
-std::vector<Rename> renames(const Examined& on, const Profile& profile) {
+std::vector<Rename> renames(const Subject& on, const Profile& profile) {
   // An entry of a list is renamed with what follows it alone, and its tensor by itself.
   if (profile.does("rename_starts_of_names")) {
     if (auto out = family_renames(on, "vllm_start:"); !out.empty()) return out;
@@ -46,7 +46,7 @@ std::vector<Rename> renames(const Examined& on, const Profile& profile) {
 
 // Parts of names that vLLM's modules have in another's place, when they ask the list; the list
 // keeps the names on the disk.
-std::string module_name(std::string name, const Examined& on, const Profile& profile) {
+std::string module_name(std::string name, const Subject& on, const Profile& profile) {
   if (profile.program != Program::kVllm) return name;
   for (const Rename& part : family_renames(on, "vllm_name:")) {
     const size_t at = part.to.ends_with('.') ? name.find(part.from) : name.npos;
@@ -96,7 +96,7 @@ std::string served_name(std::string_view name) {
 }
 
 // Classes of vLLM that do not say which names they join: a list is asked for the joined name alone.
-bool joins_in_silence(const Examined& on, const Profile& profile) {
+bool fuses_silently(const Subject& on, const Profile& profile) {
   if (profile.program != Program::kVllm) return false;
   return has_quirk(on.model_type, "silent_joins:always") ||
          (has_quirk(on.model_type, "silent_joins:unless_stated") && !profile.does("state_joins"));
@@ -105,14 +105,14 @@ bool joins_in_silence(const Examined& on, const Profile& profile) {
 // The statement with the server's names.
 class Statement {
  public:
-  Statement(const Examined& on, const Profile& profile, const Quantization& said)
+  Statement(const Subject& on, const Profile& profile, const Quantization& declared)
       : on_(on),
         profile_(profile),
-        said_(said),
-        excluded_(excluded(profile, said, on)),
-        is_silent_(joins_in_silence(on, profile)) {
+        said_(declared),
+        excluded_(excluded(profile, declared, on)),
+        is_silent_(fuses_silently(on, profile)) {
     const auto rules = renames(on, profile);
-    for (const auto& [name, algo] : said.layers) layers_[renamed(name + ".", rules)] = algo;
+    for (const auto& [name, algo] : declared.layers) layers_[renamed(name + ".", rules)] = algo;
   }
 
   void decide(ServedModules& modules) {
@@ -123,7 +123,7 @@ class Statement {
   }
 
  private:
-  void decide(const std::string& name, Served& served) const {
+  void decide(const std::string& name, ServedModule& served) const {
     if (forced_plain(on_, profile_, name) != nullptr || is_never_quantized(name)) return;
     if (is_excluded(name, served.is_partial)) return;
     served.algo = said_.algo == "MIXED_PRECISION" ? algo_of_layer(name, served) : said_.algo;
@@ -133,11 +133,11 @@ class Statement {
     if (said_.algo == "MIXED_PRECISION" && !runs) served.algo.clear();
   }
 
-  static std::vector<std::string> excluded(const Profile& profile, const Quantization& said,
-                                           const Examined& on) {
+  static std::vector<std::string> excluded(const Profile& profile, const Quantization& declared,
+                                           const Subject& on) {
     const auto rules = renames(on, profile);
     std::vector<std::string> out;
-    for (const std::string& entry : said.exclude) {
+    for (const std::string& entry : declared.exclude) {
       const bool is_tree = entry.size() >= 2 && entry.ends_with('*') && !entry.ends_with(".*");
       // A rule's "lm_head." fits names below it alone, as the server's own prefixes do.
       if (is_tree && !rules.empty() && profile.program == Program::kVllm) {
@@ -202,7 +202,7 @@ class Statement {
     return false;
   }
 
-  std::string algo_of_layer(const std::string& name, Served& served) const {
+  std::string algo_of_layer(const std::string& name, ServedModule& served) const {
     if (const std::string* own = find_mapped(layers_, name + ".")) return *own;
     const Split parts = split(name);
     std::set<std::string> algos;
@@ -223,7 +223,7 @@ class Statement {
     return other != layers_.end() && other->first.starts_with(front) ? other->second : "";
   }
 
-  const Examined& on_;
+  const Subject& on_;
   const Profile& profile_;
   const Quantization& said_;
   NameList excluded_;
@@ -250,7 +250,7 @@ std::string role_of(std::string_view name) {
 }
 
 // Whether a module is in one of the text model's own layers, or its head.
-bool is_of_text(const Examined& on, std::string_view name) {
+bool is_of_text(const Subject& on, std::string_view name) {
   if (is_of_tower(name)) return false;
   if (name.ends_with("lm_head")) return true;
   constexpr std::string_view kLayers = ".layers.";
@@ -262,21 +262,21 @@ bool is_of_text(const Examined& on, std::string_view name) {
 
 class ByLists {
  public:
-  ByLists(const Examined& on, const Profile& profile, const Quantization& said)
+  ByLists(const Subject& on, const Profile& profile, const Quantization& declared)
       : on_(on),
         profile_(profile),
         rules_(renames(on, profile)),
-        is_silent_(joins_in_silence(on, profile)),
-        lists_(on, profile, said, !rules_.empty(),
+        is_silent_(fuses_silently(on, profile)),
+        lists_(on, profile, declared, !rules_.empty(),
                [this](const std::string& entry) { return server_name(entry); }) {
-    is_of_groups_ = said.method == "compressed-tensors";
-    is_of_names_ = said.method.find("fp8") != said.method.npos;
+    is_of_groups_ = declared.method == "compressed-tensors";
+    is_of_names_ = declared.method.find("fp8") != declared.method.npos;
     // Expressions that begin with a name are read where the server's names are known.
-    const bool is_unread = std::ranges::any_of(said.exclude, [](const std::string& entry) {
+    const bool is_unread = std::ranges::any_of(declared.exclude, [](const std::string& entry) {
       return expression_mark(entry) != 0 && front_of(entry) == EntryFront::kName;
     });
     is_tower_coded_ = (!rules_.empty() || !is_unread) &&
-                      has_word(" fp8 awq compressed-tensors ", said.method) &&
+                      has_word(" fp8 awq compressed-tensors ", declared.method) &&
                       has_listed(profile, "quantized towers", on.model_class, false);
     for (const auto* all : {&on.modules, &on.packed_modules}) {
       for (const auto& [name, module] : *all) {
@@ -286,10 +286,10 @@ class ByLists {
   }
 
   void decide(ServedModules& modules) {
-    std::vector<AskedModule> asked;
-    std::vector<Served*> of_asked;
+    std::vector<ModuleQuery> asked;
+    std::vector<ServedModule*> of_asked;
     for (auto& [name, served] : modules) {
-      auto module = asked_for(name, served);
+      auto module = match_profile(name, served);
       if (!module) continue;
       asked.push_back(std::move(*module));
       of_asked.push_back(&served);
@@ -300,11 +300,11 @@ class ByLists {
 
  private:
   // nullopt where the lists are not asked, or it is unclear for what.
-  std::optional<AskedModule> asked_for(const std::string& name, Served& served) const {
+  std::optional<ModuleQuery> match_profile(const std::string& name, ServedModule& served) const {
     served.is_unclear = std::ranges::none_of(
         served.shards, [&](const Module* shard) { return is_asked(*shard); });
     if (served.is_unclear || forced_plain(on_, profile_, name) != nullptr) return std::nullopt;
-    AskedModule module{rules_.empty() ? server_name(name) : name, {}, false, false};
+    ModuleQuery module{rules_.empty() ? server_name(name) : name, {}, false, false};
     module.is_experts = split(name).word == "experts";
     module.is_head = name.ends_with("lm_head");
     const Split parts = split(module.name);
@@ -355,14 +355,14 @@ class ByLists {
     return is_tower_coded_ && names_any(name, {".blocks.", ".layers.", "merger"});
   }
 
-  std::array<std::string_view, 3> words_of_experts(const Served& served) const {
+  std::array<std::string_view, 3> words_of_experts(const ServedModule& served) const {
     const bool is_short = profile_.does("ask_lists_for_w1_w2_w3") &&
                           has_word(" w1 w2 w3 ", last_word(served.shards.front()->name));
     if (is_short) return {"w1", "w3", "w2"};
     return {"gate_proj", "up_proj", "down_proj"};
   }
 
-  const Examined& on_;
+  const Subject& on_;
   const Profile& profile_;
   std::vector<Rename> rules_;
   bool is_silent_, is_of_groups_ = false, is_of_names_ = false, is_tower_coded_ = false;
@@ -371,9 +371,10 @@ class ByLists {
 };
 
 // Another method's lists are asked if some module is quantized; Q28 is about all others.
-bool asks_lists(const Examined& on) {
-  const Quantization* said = on.quantization();
-  if (said == nullptr || !has_module_lists(*said) || said->json == nullptr) return false;
+bool asks_lists(const Subject& on) {
+  const Quantization* declared = on.quantization();
+  if (declared == nullptr || !has_module_lists(*declared) || declared->json == nullptr)
+    return false;
   const bool has_codes = std::ranges::any_of(on.modules, [](const auto& entry) {
     return entry.second.weight != nullptr && entry.second.form != Form::kPlain;
   });
@@ -385,8 +386,7 @@ bool asks_lists(const Examined& on) {
 // Sources: vLLM model_executor/layers/mamba/short_conv.py, and of 0.32 models/deepseek_v2.py
 // (Indexer), which takes blocks of FP8 for them too; SGLang 0.5.12
 // python/sglang/srt/models/{qwen3_5,olmo,stablelm}.py.
-const PlainModules* forced_plain(const Examined& on, const Profile& profile,
-                                 std::string_view name) {
+const PlainModules* forced_plain(const Subject& on, const Profile& profile, std::string_view name) {
   static constexpr PlainModules kConvolutions = {
       "the convolutions", "KeyError: 'layers.0.short_conv.in_proj.input_scale'",
       "{again} --keep '*.conv.*'"};
@@ -398,10 +398,10 @@ const PlainModules* forced_plain(const Examined& on, const Profile& profile,
   static constexpr PlainModules kAttention = {
       "the attention", "KeyError: 'model.layers.0.self_attn.qkv_proj.input_scale'",
       "{again} --keep '*.self_attn.*'"};
-  const Quantization* said = on.quantization();
-  if (said == nullptr) return nullptr;
+  const Quantization* declared = on.quantization();
+  if (declared == nullptr) return nullptr;
   const bool is_indexer = names_any(name, {".indexer.wk", ".indexer.weights_proj"});
-  if (is_indexer && said->method.starts_with("modelopt") &&
+  if (is_indexer && declared->method.starts_with("modelopt") &&
       profile.does("join_indexer_in_floats")) {
     return &kIndexer;
   }
@@ -413,11 +413,11 @@ const PlainModules* forced_plain(const Examined& on, const Profile& profile,
     return names_any(name, {".self_attn."}) ? &kAttention : nullptr;
   }
   const bool is_kept = has_quirk(on.text_type, "sglang_attention_of_floats");
-  if (!is_kept || said->algo.find("FP4") == said->algo.npos) return nullptr;
+  if (!is_kept || declared->algo.find("FP4") == declared->algo.npos) return nullptr;
   return names_any(name, {".linear_attn.", ".self_attn."}) ? &kAttentionInFp4 : nullptr;
 }
 
-ServedModules served_modules(const Examined& on, const Profile& profile) {
+ServedModules served_modules(const Subject& on, const Profile& profile) {
   ServedModules out;
   const bool is_server = profile.program == Program::kVllm || profile.program == Program::kSglang;
   if (!is_server || !knows_model_class(profile, on.model_class)) return out;
@@ -432,16 +432,16 @@ ServedModules served_modules(const Examined& on, const Profile& profile) {
   for (const auto& [name, module] : on.modules) {
     if (module.is_linear()) add(name, module);
   }
-  const Quantization* said = on.quantization();
-  if (said == nullptr) return out;
-  if (!has_module_lists(*said)) {
-    Statement(on, profile, *said).decide(out);
+  const Quantization* declared = on.quantization();
+  if (declared == nullptr) return out;
+  if (!has_module_lists(*declared)) {
+    Statement(on, profile, *declared).decide(out);
     return out;
   }
   for (const auto& [name, module] : on.packed_modules) add(name, module);
   const bool is_asked = asks_lists(on);
   for (auto& [name, served] : out) served.is_unclear = !is_asked;
-  if (is_asked) ByLists(on, profile, *said).decide(out);
+  if (is_asked) ByLists(on, profile, *declared).decide(out);
   return out;
 }
 

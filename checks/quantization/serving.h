@@ -20,7 +20,7 @@ namespace ckpt {
 
 // Empty where the server's modules are not known here (llama.cpp,
 // TensorRT-LLM, a class that it does not have).
-ServedModules served_modules(const Examined& on, const Profile& profile);
+ServedModules served_modules(const Subject& on, const Profile& profile);
 
 // Modules that a server always runs unquantized.
 struct PlainModules {
@@ -29,6 +29,6 @@ struct PlainModules {
   std::string_view hint;     // empty: the check's
 };
 // Null when `name` is none of them.
-const PlainModules* forced_plain(const Examined& on, const Profile& profile, std::string_view name);
+const PlainModules* forced_plain(const Subject& on, const Profile& profile, std::string_view name);
 
 }  // namespace ckpt

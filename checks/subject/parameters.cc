@@ -132,10 +132,8 @@ std::string served_parameter(std::string name) {
 
 class Comparison {
  public:
-  Comparison(const Examined& on, const Family& table)
-      : on_(on),
-        alone_(words_after(quirks_of(on.text_type), kInTransformersAlone)),
-        names_(table) {
+  Comparison(const Subject& on, const Family& table)
+      : on_(on), alone_(words_after(quirks_of(on.text_type), kInTransformersAlone)), names_(table) {
     out_.table = &table;
     for (const Tensor& tensor : on.checkpoint.tensors) {
       held_.emplace(names_.canonical(tensor.name), &tensor);
@@ -290,11 +288,11 @@ class Comparison {
   bool is_side(std::string_view name) const {
     if (name.find("_quantizer.") != name.npos) return true;
     const std::string_view word = name.substr(name.rfind('.') + 1);
-    const bool is_said = on_.quantization() != nullptr || on_.is_quantized();
-    if (word == "_amax" || has_word(is_said ? kSides : kCacheScales, word)) return true;
+    const bool is_declared = on_.quantization() != nullptr || on_.is_quantized();
+    if (word == "_amax" || has_word(is_declared ? kSides : kCacheScales, word)) return true;
     // Of stacks, whose parameters are not called "weight".
     const size_t end = std::min(name.rfind("_scale"), name.rfind("_zero_point"));
-    return is_said && end != name.npos && held_.contains(std::string(name.substr(0, end)));
+    return is_declared && end != name.npos && held_.contains(std::string(name.substr(0, end)));
   }
 
   // Pieces of an expert that the model has go by its name, whatever is behind it.
@@ -321,8 +319,8 @@ class Comparison {
   }
 
   // `name`: as canonical() spells it.
-  Extra described(const Tensor& tensor, const std::string& name) const {
-    Extra extra{tensor.name};
+  ExtraTensor described(const Tensor& tensor, const std::string& name) const {
+    ExtraTensor extra{tensor.name};
     const auto layer = number_after(name, "model.layers.");
     extra.is_in_layer = layer.has_value();
     extra.is_beyond = layer && *layer >= layer_count();
@@ -341,7 +339,7 @@ class Comparison {
     return out_.root == "model." && name.starts_with("model.");
   }
 
-  const Examined& on_;
+  const Subject& on_;
   const std::vector<std::string_view> alone_;  // parts of names that other programs do not have
   const Names names_;
   ParameterReport out_;
@@ -353,7 +351,7 @@ class Comparison {
 };
 
 // The table goes by the class, as servers do; without one by the type, as the rest do.
-const Family* table_of(const Examined& on) {
+const Family* table_of(const Subject& on) {
   if (on.config.is_null()) return nullptr;
   if (on.model_class.empty()) return table_of_model_type(on.model_type);
   std::string name = on.model_class;
@@ -375,7 +373,7 @@ const Family* table_of(const Examined& on) {
 
 }  // namespace
 
-ParameterReport compare_parameters(const Examined& on) {
+ParameterReport compare_parameters(const Subject& on) {
   const Family* table = table_of(on);
   // A wrapper's type over a flat file is a finding of its own (C04).
   const bool is_half = has_quirk(on.model_type, "flat_wrapper") && !on.has_text_config();
@@ -384,7 +382,7 @@ ParameterReport compare_parameters(const Examined& on) {
   return compare_parameters(on, *table);
 }
 
-ParameterReport compare_parameters(const Examined& on, const Family& table) {
+ParameterReport compare_parameters(const Subject& on, const Family& table) {
   return Comparison(on, table).run();
 }
 

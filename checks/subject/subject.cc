@@ -45,12 +45,13 @@ bool is_fp8_scheme(const JsonValue* scheme) {
 }
 
 // Reads the list into `out`. The entries of an object are its keys.
-void read_excluded(const JsonValue& said, Quantization& out) {
+void read_excluded(const JsonValue& declared, Quantization& out) {
   const std::string_view method = out.is_nested ? kQuantConfigName : std::string_view(out.method);
   for (const ModuleList& list : unquantized_lists(method)) {
     out.exclude_key = list.key;
-    out.exclude = texts_in(said, list.key);
-    for (const auto& item : object_in(said, list.key).items()) out.exclude.push_back(item.key());
+    out.exclude = texts_in(declared, list.key);
+    for (const auto& item : object_in(declared, list.key).items())
+      out.exclude.push_back(item.key());
     if (!out.exclude.empty()) return;
   }
 }
@@ -62,13 +63,13 @@ Quantization read_quantization(std::string place, const JsonValue& json) {
   out.method = lower_case(text_or_empty(json, "quant_method"));
   const JsonValue* inner = known(json, "quantization");
   out.is_nested = inner != nullptr && inner->is_object();
-  const JsonValue& said = out.is_nested ? *inner : json;
-  out.algo = upper_case(text_or_empty(said, "quant_algo"));
-  out.group_size = group_size_of(said);
-  read_excluded(said, out);
+  const JsonValue& declared = out.is_nested ? *inner : json;
+  out.algo = upper_case(text_or_empty(declared, "quant_algo"));
+  out.group_size = group_size_of(declared);
+  read_excluded(declared, out);
   out.has_kv_scheme =
-      is_fp8_scheme(known(said, out.is_nested ? "kv_cache_quant_algo" : "kv_cache_scheme"));
-  for (const auto& [name, layer] : object_in(said, "quantized_layers").items()) {
+      is_fp8_scheme(known(declared, out.is_nested ? "kv_cache_quant_algo" : "kv_cache_scheme"));
+  for (const auto& [name, layer] : object_in(declared, "quantized_layers").items()) {
     out.layers[name] = upper_case(text_or_empty(layer, "quant_algo"));
   }
   return out;
@@ -130,26 +131,26 @@ bool Module::is_linear() const {
       word);
 }
 
-Fix gguf_instead(const Examined& on) {
+Fix gguf_instead(const Subject& on) {
   const bool is_float = std::ranges::all_of(on.checkpoint.tensors, &Tensor::is_plain_float);
   return advised(
       fmt::format("ckpt convert IN OUT.gguf{}", is_float ? " --to " CKPT_USUAL_TYPE : ""));
 }
 
 // A text, or a list of templates of which transformers takes the one named "default".
-const std::string* listed_template(const Examined& on) {
+const std::string* listed_template(const Subject& on) {
   for (const JsonValue& each : list_in(on.tokenizer_config, "chat_template")) {
     if (text_in(each, "name") == "default") return text_of(each, "template");
   }
   return text_of(on.tokenizer_config, "chat_template");
 }
 
-const std::string* chat_template(const Examined& on) {
+const std::string* chat_template(const Subject& on) {
   const Document* file = on.checkpoint.find_document("chat_template.jinja");
   return file != nullptr ? &file->text() : listed_template(on);
 }
 
-std::string_view tool_parser(const Examined& on) {
+std::string_view tool_parser(const Subject& on) {
   const std::string* text = chat_template(on);
   if (text == nullptr || text->find("<tool_call>") == text->npos) return {};
   return text->find("<function=") != text->npos ? "qwen3_coder" : "hermes";  // XML or JSON
@@ -169,7 +170,7 @@ std::string Mismatch::text(std::string_view what) const {
                     : fmt::format("{} modules, the first '{}', {}", count, first, what);
 }
 
-Examined::Examined(const Checkpoint& from, PackedForms forms)
+Subject::Subject(const Checkpoint& from, PackedForms forms)
     : checkpoint(from),
       packed(std::move(forms)),
       config(object_of("config.json")),
@@ -192,7 +193,7 @@ Examined::Examined(const Checkpoint& from, PackedForms forms)
   parameters = compare_parameters(*this);
 }
 
-const JsonValue& Examined::object_of(std::string_view path) {
+const JsonValue& Subject::object_of(std::string_view path) {
   static const JsonValue kNone;
   if (checkpoint.format == "gguf") return kNone;
   const auto read = read_object(checkpoint, path);
@@ -212,7 +213,7 @@ const JsonValue& Examined::object_of(std::string_view path) {
   return **repaired.emplace(name, document).first->second.values();
 }
 
-void Examined::read_token_lists() {
+void Subject::read_token_lists() {
   const Document* document = find_mapped(repaired, std::string(kTokenizerJson));
   if (document == nullptr) document = checkpoint.find_document(kTokenizerJson);
   auto read = document == nullptr || tokenizer.is_null()
@@ -221,7 +222,7 @@ void Examined::read_token_lists() {
   token_lists = read && *read ? *read : std::make_shared<const TokenLists>();
 }
 
-void Examined::read_quantizations() {
+void Subject::read_quantizations() {
   const auto add = [&](std::string place, const JsonValue* json) {
     if (json != nullptr && json->is_object()) {
       quantizations.push_back(read_quantization(std::move(place), *json));
@@ -236,7 +237,7 @@ void Examined::read_quantizations() {
   add("hf_quant_config.json", &object_of("hf_quant_config.json"));
 }
 
-void Examined::collect_modules() {
+void Subject::collect_modules() {
   for (const Tensor& tensor : checkpoint.tensors) {
     const std::string& name = tensor.name;
     has_vision_ |= names_any(name, {"visual.", "vision_"});
@@ -276,33 +277,33 @@ void Examined::collect_modules() {
   });
 }
 
-const JsonValue& Examined::text_config() const {
+const JsonValue& Subject::text_config() const {
   const JsonValue* inner = member(config, "text_config");
   return inner != nullptr && inner->is_object() ? *inner : config;
 }
 
-const Tensor* Examined::tensor(std::string_view name) const {
+const Tensor* Subject::tensor(std::string_view name) const {
   const auto found = by_name_.find(name);
   return found == by_name_.end() ? nullptr : found->second;
 }
 
-const std::vector<TokenizerFault>& Examined::tokenizer_faults() const {
+const std::vector<TokenizerFault>& Subject::tokenizer_faults() const {
   if (!tokenizer_faults_) tokenizer_faults_ = find_tokenizer_faults(tokenizer, *token_lists);
   return *tokenizer_faults_;
 }
 
-bool Examined::has_document(std::string_view path) const {
+bool Subject::has_document(std::string_view path) const {
   return checkpoint.find_document(path) != nullptr;
 }
 
-std::vector<std::string> Examined::layer_types() const {
+std::vector<std::string> Subject::layer_types() const {
   return texts_in(text_config(), "layer_types");
 }
 
-std::string_view ruling_type(const Look& look) {
-  const std::string_view type = look.on.text_type;
-  const Family* table = look.on.parameters.table;
-  const bool goes_by_class = look.is(Program::kVllm) && !look.on.has_text_config();
+std::string_view ruling_type(const CheckContext& context) {
+  const std::string_view type = context.on.text_type;
+  const Family* table = context.on.parameters.table;
+  const bool goes_by_class = context.is(Program::kVllm) && !context.on.has_text_config();
   if (!goes_by_class || table == nullptr) return type;
   return has_word(table->model_types, type) ? type : table->text_type();
 }
@@ -315,7 +316,7 @@ const Family* family_of_type(std::string_view model_type) {
   return nullptr;
 }
 
-bool rotates_nothing(const Examined& on) {
+bool rotates_nothing(const Subject& on) {
   const JsonValue* position = on.text_field("position_embedding_type");
   return has_quirk(on.text_type, "may_rotate_nothing") &&
          (position == nullptr || *position != "rope");

@@ -35,7 +35,7 @@ namespace ckpt {
 // Shapes are those of the values; a quantized tensor is compared by the shape that its codes decode
 // to.
 
-class Examined;
+class Subject;
 
 struct Deviation {
   std::string name;                       // as it is, or would be, in this checkpoint
@@ -51,7 +51,7 @@ struct Deviation {
 inline constexpr std::string_view kInTransformersAlone = "transformers_alone:";
 
 // A tensor that the class has no parameter for.
-struct Extra {
+struct ExtraTensor {
   std::string name;
   bool is_bias = false;
   bool is_tower = false;      // of a vision tower
@@ -80,30 +80,30 @@ struct ParameterReport {
   std::string bad_field;          // why the table could not be followed
   bool is_beyond_limits = false;  // `bad_field` is a number larger than any model's
   std::vector<Deviation> missing, wrong;
-  std::vector<Extra> extra;
+  std::vector<ExtraTensor> extra;
   bool has_nextn = false;          // layers for multi-token prediction behind the last
   bool has_unknown_codes = false;  // some weights are stored in ways whose shape is not known here
 
   bool is_compared() const { return table != nullptr; }
 };
 
-ParameterReport compare_parameters(const Examined& on);
+ParameterReport compare_parameters(const Subject& on);
 // The same with the class of `table`, whatever class config.json names.
-ParameterReport compare_parameters(const Examined& on, const Family& table);
+ParameterReport compare_parameters(const Subject& on, const Family& table);
 
 // The step that makes the missing names of the unknown ones; empty where they do not fit.
-std::string renaming_step(const Examined& on);
+std::string renaming_step(const Subject& on);
 
 // A file of weights that the program reads instead of those that were read here; or null.
-const std::string* preferred_weights(const Examined& on, const Profile& profile);
+const std::string* preferred_weights(const Subject& on, const Profile& profile);
 // Why it is not known whether the program has the scheme of the weights; empty when it is.
-std::string scheme_not_checked(const Examined& on, const Profile& profile);
+std::string scheme_not_checked(const Subject& on, const Profile& profile);
 // The same of the scales of its KV cache.
-std::string cache_not_checked(const Examined& on, const Profile& profile);
+std::string cache_not_checked(const Subject& on, const Profile& profile);
 // The same of scales of experts.
-std::string scales_not_checked(const Examined& on, const Profile& profile);
+std::string scales_not_checked(const Subject& on, const Profile& profile);
 // Why the weights were not compared for this profile; empty when they were.
-std::string weights_not_checked(const Examined& on, const Profile& profile);
+std::string weights_not_checked(const Subject& on, const Profile& profile);
 
 // How the weight of a module is stored.
 enum class Form : uint8_t {
@@ -171,10 +171,10 @@ std::vector<TokenizerFault> find_tokenizer_faults(const JsonValue& tokenizer,
 void find_part_faults(const JsonValue& tokenizer, std::vector<TokenizerFault>& out);
 
 // Everything that does not depend on a profile.
-class Examined {
+class Subject {
  public:
   // Documents that cannot be parsed are kept in `broken`, with the reason.
-  explicit Examined(const Checkpoint& checkpoint, PackedForms packed = {});
+  explicit Subject(const Checkpoint& checkpoint, PackedForms packed = {});
 
   const Checkpoint& checkpoint;
   const PackedForms packed;
@@ -232,7 +232,7 @@ class Examined {
 // In advice: the command that quantizes the unquantized model again, as this folder was.
 inline constexpr std::string_view kAgain = "{again}";
 
-struct Found {
+struct CheckFinding {
   std::string place, found;
   // Otherwise as the check's entry says.
   std::optional<Severity> severity = {};
@@ -250,21 +250,21 @@ struct Mismatch {
 };
 
 // Modules that the server runs as one.
-struct Served {
+struct ServedModule {
   std::vector<const Module*> shards;
   std::string algo;           // what the server expects: "" floats, else "NVFP4", "FP8", ...
   bool is_partial = false;    // the list names some shards of it only; the server stops
   bool is_unclear = false;    // the server's choice is not known here
   bool has_no_group = false;  // no group of compressed-tensors is for it
 };
-using ServedModules = std::map<std::string, Served>;  // by the server's names
+using ServedModules = std::map<std::string, ServedModule>;  // by the server's names
 
 // The context of one run of one check: read only, findings go out.
-struct Look {
-  const Examined& on;
+struct CheckContext {
+  const Subject& on;
   const Profile& profile;
   const ServedModules& served;
-  std::vector<Found>& out;
+  std::vector<CheckFinding>& out;
   Status& failed;  // set by a check that cannot finish; the diagnosis fails then
   bool is(Program program) const { return profile.program == program; }
   bool does(Trait trait) const { return profile.does(trait); }
@@ -298,11 +298,11 @@ inline std::string no_object(const JsonValue& found) {
 
 // The text model's type whose rules hold: vLLM goes by the class, whatever type config.json names;
 // the class of a wrapper's text part follows from its type.
-std::string_view ruling_type(const Look& look);
+std::string_view ruling_type(const CheckContext& context);
 // The family that has the type, of its text part, its wrapper or a model of other code; or null.
 const Family* family_of_type(std::string_view model_type);
 // Whether the class rotates nothing because config.json does not ask for it.
-bool rotates_nothing(const Examined& on);
+bool rotates_nothing(const Subject& on);
 
 // One entry of a check list.
 //   ratings   "U: vllm* sglang, W: llama.cpp": a letter (U unloaded, S unsound, W warning, I info)
@@ -312,55 +312,55 @@ bool rotates_nothing(const Examined& on);
 struct Check {
   std::string_view id, title, ratings, symptom;
   std::string_view advice;  // for a person
-  void (*look)(const Look&);
+  void (*run)(const CheckContext&);
   std::string_view step = {};  // that fixes it
   bool is_deep = false;
 };
 
 // A check of what a folder says about its quantization, for those that say something.
-template <void (*kLook)(const Look&, const Quantization&)>
-void stated(const Look& look) {
-  if (const Quantization* said = look.on.quantization()) kLook(look, *said);
+template <void (*kCheck)(const CheckContext&, const Quantization&)>
+void stated(const CheckContext& context) {
+  if (const Quantization* declared = context.on.quantization()) kCheck(context, *declared);
 }
 
 inline constexpr char kTakeConfig[] = "take config.json from the source model";  // an advice
 
 // Of scales that are one number, in files of this machine: some thousand at most, evenly chosen.
 // Fails: kIo.
-Result<ValueFacts> scales_at_hand(const Examined& on);
+Result<ValueFacts> scales_at_hand(const Subject& on);
 // Reads every tensor once, in pieces of rows. Fails: kIo; kInterrupted.
-Result<ValueFacts> read_value_facts(const Examined& on, const Checkpoint& unpacked,
-                                    const Examination& examination);
+Result<ValueFacts> read_value_facts(const Subject& on, const Checkpoint& unpacked,
+                                    const DiagnosisOptions& options);
 
 // Reads some rows of the two, and all of them if these are equal. kEqual without a tied head of its
 // own. Fails: kInterrupted.
-Result<HeadValues> compare_tied_head(const Examined& on, const Examination& examination);
+Result<HeadValues> compare_tied_head(const Subject& on, const DiagnosisOptions& options);
 // Why the head was not compared for this profile; empty when it was.
-std::string layer_types_not_checked(const Examined& on, const Profile& profile);
-std::string head_not_checked(const Examined& on, const Profile& profile);
+std::string layer_types_not_checked(const Subject& on, const Profile& profile);
+std::string head_not_checked(const Subject& on, const Profile& profile);
 
 // The class of transformers 5 that reads tokenizer.json and may build other rules than the file's,
 // without "Fast"; empty where the class takes all of the file, or is code that the folder names.
-std::string tokenizer_class_of_5(const Examined& on, const Profile& profile);
+std::string tokenizer_class_of_5(const Subject& on, const Profile& profile);
 // Whether it takes only the vocabulary of the file, and adds tokens by the other files.
-bool rebuilds_tokenizer(const Examined& on, const Profile& profile);
+bool rebuilds_tokenizer(const Subject& on, const Profile& profile);
 // Why it is not known which ids that class gives; empty when it is.
-std::string tokenizer_not_checked(const Examined& on, const Profile& profile);
+std::string tokenizer_not_checked(const Subject& on, const Profile& profile);
 
 // Requirements of llama.cpp for a GGUF that are not known here; empty: all are known.
-std::string gguf_not_checked(const Examined& on, const Profile& profile);
+std::string gguf_not_checked(const Subject& on, const Profile& profile);
 // A model with tensors of a projector in its file, which Ollama reads with changes of its own to
 // llama.cpp; the first such tensor, or null.
-const Tensor* patched_by(const Examined& on, const Profile& profile);
+const Tensor* patched_by(const Subject& on, const Profile& profile);
 // Of a GGUF: whether it was read from several files.
 bool is_split(const Checkpoint& checkpoint);
 // Of a folder that a program does not convert as it is: the command that makes a GGUF of it.
-Fix gguf_instead(const Examined& on);
+Fix gguf_instead(const Subject& on);
 // A file of its own goes before tokenizer_config.json's; null if there is neither.
-const std::string* chat_template(const Examined& on);
-const std::string* listed_template(const Examined& on);  // that of tokenizer_config.json
+const std::string* chat_template(const Subject& on);
+const std::string* listed_template(const Subject& on);  // that of tokenizer_config.json
 // vLLM's parser of the tool calls that the chat template teaches; empty: it teaches none.
-std::string_view tool_parser(const Examined& on);
+std::string_view tool_parser(const Subject& on);
 
 // The themes, one file each.
 // clang-format off
@@ -376,7 +376,7 @@ std::span<const Check> config_checks(), tied_head_checks(), config_number_checks
 
 // The kind of a value that stops constructors: t text, l list or object, n null, z zero, m a number
 // below zero, f a fraction, w a whole number with a point, a absent; - another number.
-char stop_letter(const JsonValue* value);
+char bad_value_letter(const JsonValue* value);
 
 std::string shape_text(const std::vector<uint64_t>& shape);  // "[2, 3]"
 bool is_list_of_texts(const JsonValue& json);

@@ -45,7 +45,7 @@ bool names_own_code(const JsonValue& config) {
 }
 
 // Whether transformers 5 reads the folder's tokenizer.json for this program, by a class of its own.
-bool reads_by_class(const Examined& on, const Profile& profile) {
+bool reads_by_class(const Subject& on, const Profile& profile) {
   if (!profile.has_tokenizers_of_5() || !on.tokenizer.is_object()) return false;
   return !profile.does("choose_tokenizer_by_model_type") ||
          !has_quirk(on.model_type, "tokenizer_by_type");
@@ -124,25 +124,26 @@ std::string_view longer_number(const TokenLists& lists, size_t most) {
 }
 
 // The same kind of rules: bytes, cut in another way.
-void look_cuts(const Look& look, const std::string& name) {
-  const JsonValue* cutter = known(look.on.tokenizer, "pre_tokenizer");
-  const std::string_view section = section_of(look.profile, kSplitSection, name);
+void check_cuts(const CheckContext& context, const std::string& name) {
+  const JsonValue* cutter = known(context.on.tokenizer, "pre_tokenizer");
+  const std::string_view section = section_of(context.profile, kSplitSection, name);
   if (section.empty() || cutter == nullptr) return;
-  const auto built = parse_json(look.profile.name, section);
+  const auto built = parse_json(context.profile.name, section);
   if (!built || plain_rules(*built) == plain_rules(*cutter)) return;
-  const bool is_t13 = has_quirk(look.on.text_type, "splits_marks") && name == "Qwen2Tokenizer";
+  const bool is_t13 = has_quirk(context.on.text_type, "splits_marks") && name == "Qwen2Tokenizer";
   if (is_t13) return;
   const size_t here = digits_together(*cutter), there = digits_together(*built);
   const std::string_view lost = here == there
                                     ? std::string_view()
-                                    : longer_number(*look.on.token_lists, std::min(here, there));
+                                    : longer_number(*context.on.token_lists, std::min(here, there));
   if (!lost.empty()) {
-    return look.tell(kClassPlace,
-                     "'{}', for which transformers 5 builds its own pre-tokenizer: it cuts digits "
-                     "differently from tokenizer.json, which has the token '{}'",
-                     name, lost);
+    return context.tell(
+        kClassPlace,
+        "'{}', for which transformers 5 builds its own pre-tokenizer: it cuts digits "
+        "differently from tokenizer.json, which has the token '{}'",
+        name, lost);
   }
-  look.report(
+  context.report(
       kClassPlace,
       fmt::format("'{}', for which transformers 5 builds its own pre-tokenizer, which is not "
                   "that of tokenizer.json",
@@ -160,52 +161,54 @@ struct Outcome {
 };
 
 // With this field some classes put no bar before a text.
-bool turns_bare(const Look& look, const std::string& name) {
-  const JsonValue* adds = known(look.on.tokenizer_config, "add_prefix_space");
+bool turns_off_space_prefix(const CheckContext& context, const std::string& name) {
+  const JsonValue* adds = known(context.on.tokenizer_config, "add_prefix_space");
   return adds != nullptr && *adds == false &&
-         is_listed(look.profile, "tokenizer classes that follow add_prefix_space", name);
+         is_listed(context.profile, "tokenizer classes that follow add_prefix_space", name);
 }
 
-void look_rebuilt_rules(const Look& look) {
-  if (!reads_by_class(look.on, look.profile)) return;
-  const std::string name = tokenizer_class_of_5(look.on, look.profile);
+void check_rebuilt_rules(const CheckContext& context) {
+  if (!reads_by_class(context.on, context.profile)) return;
+  const std::string name = tokenizer_class_of_5(context.on, context.profile);
   if (name.empty()) return;
-  const Outcome outcome{name, kind_of_rules(look.on.tokenizer), look.profile};
-  const JsonValue* adds = member(look.on.tokenizer_config, "add_prefix_space");
+  const Outcome outcome{name, kind_of_rules(context.on.tokenizer), context.profile};
+  const JsonValue* adds = member(context.on.tokenizer_config, "add_prefix_space");
   // Of GPT2Tokenizer: T21.
   if (adds != nullptr && adds->is_null() && name != "GPT2Tokenizer" &&
-      is_listed(look.profile, "tokenizer classes that refuse null add_prefix_space", name)) {
-    return look.report(kClassPlace,
-                       fmt::format("'{}', which stops at \"add_prefix_space\": null", name),
-                       Severity::kUnloaded, "TypeError: 'None' is not an instance of 'bool'");
+      is_listed(context.profile, "tokenizer classes that refuse null add_prefix_space", name)) {
+    return context.report(kClassPlace,
+                          fmt::format("'{}', which stops at \"add_prefix_space\": null", name),
+                          Severity::kUnloaded, "TypeError: 'None' is not an instance of 'bool'");
   }
   if (outcome.has_list("refuse")) {
-    return look.report(kClassPlace,
-                       fmt::format("'{}', which is not made from a model of type {}, as "
-                                   "tokenizer.json has it",
-                                   name, json_of(look.on.tokenizer["model"]["type"])),
-                       Severity::kUnloaded, "TypeError while the tokenizer is made");
+    return context.report(kClassPlace,
+                          fmt::format("'{}', which is not made from a model of type {}, as "
+                                      "tokenizer.json has it",
+                                      name, json_of(context.on.tokenizer["model"]["type"])),
+                          Severity::kUnloaded, "TypeError while the tokenizer is made");
   }
-  const bool is_swapped = turns_bare(look, name) && outcome.kind != "bytes";
+  const bool is_swapped = turns_off_space_prefix(context, name) && outcome.kind != "bytes";
   const bool is_changed = is_swapped ? outcome.kind != "bare" : outcome.has_list("change");
   if (is_changed) {
-    return look.tell(kClassPlace,
-                     "'{}', for which transformers 5 builds its own rules; those of tokenizer.json "
-                     "are of another kind",
-                     name);
+    return context.tell(
+        kClassPlace,
+        "'{}', for which transformers 5 builds its own rules; those of tokenizer.json "
+        "are of another kind",
+        name);
   }
   const bool is_edge = outcome.has_list("change edges of") && outcome.kind == "prefixed" &&
-                       has_part(known(look.on.tokenizer, "normalizer"), "Prepend");
+                       has_part(known(context.on.tokenizer, "normalizer"), "Prepend");
   if (is_edge) {
-    return look.report(kClassPlace,
-                       fmt::format("'{}', for which transformers 5 puts the space before a text in "
-                                   "its own way",
-                                   name),
-                       Severity::kWarning,
-                       "texts that start with a space, or follow a special token, get other ids "
-                       "than by tokenizer.json");
+    return context.report(
+        kClassPlace,
+        fmt::format("'{}', for which transformers 5 puts the space before a text in "
+                    "its own way",
+                    name),
+        Severity::kWarning,
+        "texts that start with a space, or follow a special token, get other ids "
+        "than by tokenizer.json");
   }
-  if (outcome.kind == "bytes") look_cuts(look, name);
+  if (outcome.kind == "bytes") check_cuts(context, name);
 }
 
 constexpr Check kClassRuleChecks[] = {
@@ -213,19 +216,19 @@ constexpr Check kClassRuleChecks[] = {
      "other ids than in training",
      "ckpt patch IN --step tokenizer:for=transformers-4.57,class=PreTrainedTokenizerFast; or take "
      "the tokenizer's files from the source model",
-     look_rebuilt_rules},
+     check_rebuilt_rules},
 };
 
 }  // namespace
 
-std::string tokenizer_class_of_5(const Examined& on, const Profile& profile) {
+std::string tokenizer_class_of_5(const Subject& on, const Profile& profile) {
   const bool keeps_all = is_true(on.tokenizer_config, "trust_remote_code");
   if (keeps_all || names_own_code(on.tokenizer_config)) return {};
-  const std::string* said = text_of(on.tokenizer_config, "tokenizer_class");
-  if (said == nullptr) said = text_of(on.config, "tokenizer_class");
+  const std::string* declared = text_of(on.tokenizer_config, "tokenizer_class");
+  if (declared == nullptr) declared = text_of(on.config, "tokenizer_class");
   const std::string_view own = section_of(profile, "tokenizer class ", on.model_type);
-  if (said == nullptr) return std::string(is_backend(own) ? std::string_view() : own);
-  const std::string_view named = without_fast(*said);
+  if (declared == nullptr) return std::string(is_backend(own) ? std::string_view() : own);
+  const std::string_view named = without_fast(*declared);
   const bool is_overruled = !own.empty() && own != "by model type" && own != named;
   if (is_overruled && is_backend(own)) return {};
   const bool by_type =
@@ -237,13 +240,13 @@ std::string tokenizer_class_of_5(const Examined& on, const Profile& profile) {
   return std::string(is_backend(out) ? std::string_view() : out);
 }
 
-bool rebuilds_tokenizer(const Examined& on, const Profile& profile) {
+bool rebuilds_tokenizer(const Subject& on, const Profile& profile) {
   const std::string name = tokenizer_class_of_5(on, profile);
   return !name.empty() && (!section_of(profile, "tokenizer classes that ", name).empty() ||
                            !section_of(profile, kSplitSection, name).empty());
 }
 
-std::string tokenizer_not_checked(const Examined& on, const Profile& profile) {
+std::string tokenizer_not_checked(const Subject& on, const Profile& profile) {
   if (profile.runs_llama_server() && !on.base_not_compared.empty()) {
     return fmt::format("the tokenizer, with that of BASE: {}", on.base_not_compared);
   }

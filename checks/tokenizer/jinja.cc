@@ -369,7 +369,7 @@ class JinjaParser {
     take();
   }
   template <class Parse>
-  void firmly(Parse parse) {
+  void with_strict_scope(Parse parse) {
     const bool is_soft = scope_.is_soft;
     scope_.is_soft = false;
     parse();
@@ -418,7 +418,7 @@ class JinjaParser {
     store(target(false));
     expect_word("in");
     tuple(false, false);
-    if (skip_name("if")) firmly([&] { expression(); });
+    if (skip_name("if")) with_strict_scope([&] { expression(); });
     const bool is_recursive = skip_name("recursive");
     body_in({false, false, true}, {"endfor", "else"});
     if (take() == "else") inner("endfor", is_recursive);
@@ -431,7 +431,7 @@ class JinjaParser {
       tuple(false);
       return;
     }
-    firmly([&] {
+    with_strict_scope([&] {
       while (skip_sign("|")) filter();
     });
     inner("endset");
@@ -448,7 +448,7 @@ class JinjaParser {
         refuse(token().line, fmt::format("parameter '{}' occurs twice", shorten(name, 40)));
       }
       const bool is_default = skip_sign("=");
-      if (is_default) firmly([&] { expression(); });
+      if (is_default) with_strict_scope([&] { expression(); });
       if (has_default && !is_default) return fail("a default, as the parameter before it has");
       has_default = is_default;
     }
@@ -465,7 +465,7 @@ class JinjaParser {
     inner("endcall", true);
   }
   void filter_block() {
-    firmly([&] {
+    with_strict_scope([&] {
       filter();
       while (skip_sign("|")) filter();
     });
@@ -481,7 +481,7 @@ class JinjaParser {
     inner("endwith");
   }
   void autoescape() {
-    firmly([&] { expression(); });
+    with_strict_scope([&] { expression(); });
     inner("endautoescape");
   }
   void generation() { inner("endgeneration", true); }

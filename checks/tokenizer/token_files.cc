@@ -24,7 +24,7 @@ namespace {
 constexpr std::string_view kDecoder = "added_tokens_decoder";
 
 // The JSON of a document, an object; or null.
-std::shared_ptr<const JsonValue> object_at(const Examined& on, std::string_view path) {
+std::shared_ptr<const JsonValue> object_at(const Subject& on, std::string_view path) {
   return read_object(on.checkpoint, path).value_or(nullptr);
 }
 
@@ -37,7 +37,7 @@ struct GivenToken {
 using TextsById = std::map<uint64_t, std::string_view>;
 
 // Texts of tokenizer.json that have the IDs of these tokens.
-TextsById texts_of(const Examined& on, const std::vector<GivenToken>& given) {
+TextsById texts_of(const Subject& on, const std::vector<GivenToken>& given) {
   TextsById out;
   for (const GivenToken& token : given) out[token.id] = {};
   const auto put = [&](uint64_t id, std::string_view text) {
@@ -75,8 +75,8 @@ std::vector<GivenToken> tokens_of_table(const JsonValue& table) {
   return out;
 }
 
-void look_given_tokens(const Look& look) {
-  const Examined& on = look.on;
+void check_given_tokens(const CheckContext& context) {
+  const Subject& on = context.on;
   if (!on.tokenizer.is_object()) return;
   std::vector<GivenToken> given;
   if (const JsonValue* decoder = member(on.tokenizer_config, kDecoder)) {
@@ -86,12 +86,12 @@ void look_given_tokens(const Look& look) {
   }
   if (given.empty()) return;
   const bool is_rebuilt =
-      look.profile.has_tokenizers_of_5() && rebuilds_tokenizer(on, look.profile);
+      context.profile.has_tokenizers_of_5() && rebuilds_tokenizer(on, context.profile);
   const TextsById texts = texts_of(on, given);
   for (const GivenToken& token : given) {
     const std::string_view other = texts.at(token.id);
     if (other.data() == nullptr || other == token.text) continue;
-    return look.report(
+    return context.report(
         token.place,
         fmt::format("ID {} is '{}'; in tokenizer.json it is '{}'", token.id, token.text, other),
         is_rebuilt ? std::optional<Severity>() : Severity::kWarning,
@@ -114,38 +114,38 @@ std::set<std::string> named_texts(const JsonValue& config) {
   return out;
 }
 
-void look_lost_tokens(const Look& look) {
-  const JsonValue& config = look.on.tokenizer_config;
+void check_lost_tokens(const CheckContext& context) {
+  const JsonValue& config = context.on.tokenizer_config;
   const JsonValue* decoder = member(config, kDecoder);
   const bool is_rebuilt =
-      look.profile.has_tokenizers_of_5() && rebuilds_tokenizer(look.on, look.profile);
-  if (!is_rebuilt || decoder == nullptr || !look.on.tokenizer.is_object()) return;
+      context.profile.has_tokenizers_of_5() && rebuilds_tokenizer(context.on, context.profile);
+  if (!is_rebuilt || decoder == nullptr || !context.on.tokenizer.is_object()) return;
   std::set<std::string> kept = named_texts(config);
   for (const GivenToken& token : tokens_of_decoder(*decoder)) kept.insert(token.text);
-  for (const JsonValue& token : list_in(look.on.tokenizer, "added_tokens")) {
+  for (const JsonValue& token : list_in(context.on.tokenizer, "added_tokens")) {
     const std::string* text = text_of(token, "content");
     if (text == nullptr || kept.contains(*text)) continue;
-    return look.report(fmt::format("tokenizer_config.json: {}", kDecoder),
-                       fmt::format("lacks '{}', an added token of tokenizer.json; '{}' of "
-                                   "transformers 5 adds only the tokens listed here",
-                                   *text, tokenizer_class_of_5(look.on, look.profile)),
-                       {}, "the token is cut into pieces");
+    return context.report(fmt::format("tokenizer_config.json: {}", kDecoder),
+                          fmt::format("lacks '{}', an added token of tokenizer.json; '{}' of "
+                                      "transformers 5 adds only the tokens listed here",
+                                      *text, tokenizer_class_of_5(context.on, context.profile)),
+                          {}, "the token is cut into pieces");
   }
 }
 
-void look_named_tokens(const Look& look) {
-  if (member(look.on.tokenizer_config, kDecoder) != nullptr) return;
-  const auto map = object_at(look.on, "special_tokens_map.json");
+void check_named_tokens(const CheckContext& context) {
+  if (member(context.on.tokenizer_config, kDecoder) != nullptr) return;
+  const auto map = object_at(context.on, "special_tokens_map.json");
   if (!map) return;
   for (const std::string_view key : {"eos_token", "bos_token", "pad_token", "unk_token"}) {
     const JsonValue* there = known(*map, key);
-    const JsonValue* here = known(look.on.tokenizer_config, key);
+    const JsonValue* here = known(context.on.tokenizer_config, key);
     if (there == nullptr || here == nullptr) continue;
     const std::string* theirs = text_of_token(*there);
     const std::string* ours = text_of_token(*here);
     if (theirs == nullptr || ours == nullptr || *theirs == *ours) continue;
     const bool ends = key == "eos_token" || key == "bos_token";
-    look.report(
+    context.report(
         fmt::format("special_tokens_map.json: {}", key),
         fmt::format("'{}', which goes before '{}' of tokenizer_config.json", *theirs, *ours),
         ends ? std::optional<Severity>() : Severity::kWarning,
@@ -153,16 +153,16 @@ void look_named_tokens(const Look& look) {
   }
 }
 
-void look_token_files(const Look& look) {
-  look_given_tokens(look);
-  look_lost_tokens(look);
-  look_named_tokens(look);
+void check_token_files(const CheckContext& context) {
+  check_given_tokens(context);
+  check_lost_tokens(context);
+  check_named_tokens(context);
 }
 
 constexpr Check kTokenFileChecks[] = {
     {"T25", "the tokenizer's files agree", "S: vllm* sglang transformers*",
      "added tokens get other IDs than in training", "take the tokenizer's files from one model",
-     look_token_files},
+     check_token_files},
 };
 
 }  // namespace

@@ -18,56 +18,58 @@ namespace {
 
 constexpr std::string_view kTokenizerConfig = "tokenizer_config.json";
 
-void look_tokenizer_present(const Look& look) {
-  if (look.on.is_gguf) return;
-  const bool has = std::ranges::any_of(look.on.checkpoint.documents, [](const Document& each) {
+void check_tokenizer_present(const CheckContext& context) {
+  if (context.on.is_gguf) return;
+  const bool has = std::ranges::any_of(context.on.checkpoint.documents, [](const Document& each) {
     return each.path != "merges.txt" && is_document_of(DocumentKind::kVocabulary, each.path);
   });
-  if (!has) look.report("tokenizer.json", "no tokenizer file at all");
+  if (!has) context.report("tokenizer.json", "no tokenizer file at all");
   for (const std::string_view path : {"tokenizer.json", "tokenizer_config.json"}) {
-    const std::string* fault = find_mapped(look.on.broken, std::string(path));
-    if (fault != nullptr) look.report(std::string(path), *fault);
+    const std::string* fault = find_mapped(context.on.broken, std::string(path));
+    if (fault != nullptr) context.report(std::string(path), *fault);
   }
 }
 
-void look_class(const Look& look) {
-  const std::string* name = text_of(look.on.tokenizer_config, "tokenizer_class");
-  if (name == nullptr || knows_tokenizer_class(look.profile, *name)) return;
-  look.report(
+void check_class(const CheckContext& context) {
+  const std::string* name = text_of(context.on.tokenizer_config, "tokenizer_class");
+  if (name == nullptr || knows_tokenizer_class(context.profile, *name)) return;
+  context.report(
       "tokenizer_config.json: tokenizer_class",
       fmt::format("'{}', a class of transformers 5", *name), {},
       fmt::format("Tokenizer class {} does not exist or is not currently imported.", *name));
 }
 
-void look_extra_tokens(const Look& look) {
-  const JsonValue* extra = known(look.on.tokenizer_config, "extra_special_tokens");
+void check_extra_tokens(const CheckContext& context) {
+  const JsonValue* extra = known(context.on.tokenizer_config, "extra_special_tokens");
   if (extra == nullptr || extra->is_object()) return;
-  if (extra->is_array() && !look.profile.has_transformers_4()) return;
-  look.report("tokenizer_config.json: extra_special_tokens",
-              extra->is_array() ? "a list, as transformers 5 writes it; 4.57 expects an object"
-                                : "no object");
+  if (extra->is_array() && !context.profile.has_transformers_4()) return;
+  context.report("tokenizer_config.json: extra_special_tokens",
+                 extra->is_array() ? "a list, as transformers 5 writes it; 4.57 expects an object"
+                                   : "no object");
 }
 
-void look_clutter(const Look& look) {
+void check_clutter(const CheckContext& context) {
   for (const std::string_view key : {"backend", "is_local", "local_files_only"}) {
-    if (member(look.on.tokenizer_config, key) == nullptr) continue;
-    return look.report(fmt::format("{}: {}", kTokenizerConfig, key), "a key of transformers 5");
+    if (member(context.on.tokenizer_config, key) == nullptr) continue;
+    return context.report(fmt::format("{}: {}", kTokenizerConfig, key), "a key of transformers 5");
   }
 }
 
-void look_slow_files(const Look& look) {
-  const std::string* name = text_of(look.on.tokenizer_config, "tokenizer_class");
-  if (name == nullptr || name->ends_with("Fast") || look.on.has_document("tokenizer.json")) return;
-  const bool has_pair = look.on.has_document("vocab.json") && look.on.has_document("merges.txt");
+void check_slow_files(const CheckContext& context) {
+  const std::string* name = text_of(context.on.tokenizer_config, "tokenizer_class");
+  if (name == nullptr || name->ends_with("Fast") || context.on.has_document("tokenizer.json"))
+    return;
+  const bool has_pair =
+      context.on.has_document("vocab.json") && context.on.has_document("merges.txt");
   const bool has = has_pair || std::ranges::any_of(
-                                   look.on.checkpoint.documents, [](const Document& document) {
+                                   context.on.checkpoint.documents, [](const Document& document) {
                                      const std::string& path = document.path;
                                      return is_document_of(DocumentKind::kVocabulary, path) &&
                                             path != "vocab.json" && path != "merges.txt";
                                    });
-  if (has || look.on.tokenizer_config.is_null()) return;
-  look.tell(std::string(kTokenizerConfig),
-            "class '{}' without tokenizer.json and without its own files", *name);
+  if (has || context.on.tokenizer_config.is_null()) return;
+  context.tell(std::string(kTokenizerConfig),
+               "class '{}' without tokenizer.json and without its own files", *name);
 }
 
 // The regular expressions of all Split pre-tokenizers, one after the other.
@@ -79,48 +81,48 @@ std::string split_patterns(const JsonValue& pre_tokenizer) {
   return out;
 }
 
-void look_pattern(const Look& look) {
-  if (!has_quirk(look.on.text_type, "splits_marks")) return;
-  const JsonValue* pre = known(look.on.tokenizer, "pre_tokenizer");
+void check_pattern(const CheckContext& context) {
+  if (!has_quirk(context.on.text_type, "splits_marks")) return;
+  const JsonValue* pre = known(context.on.tokenizer, "pre_tokenizer");
   if (pre == nullptr) return;
   const std::string pattern = split_patterns(*pre);
   if (pattern.empty() || pattern.find("\\p{M}") != pattern.npos) return;
-  look.report("tokenizer.json: pre_tokenizer",
-              "the pattern has no \\p{M}: it is Qwen2's, not Qwen3.5's");
+  context.report("tokenizer.json: pre_tokenizer",
+                 "the pattern has no \\p{M}: it is Qwen2's, not Qwen3.5's");
 }
 
 // transformers 5 builds the rules of the class that is named, and does not read the file's.
-void look_class_rules(const Look& look) {
-  const std::string* name = text_of(look.on.tokenizer_config, "tokenizer_class");
-  const JsonValue* pre = known(look.on.tokenizer, "pre_tokenizer");
+void check_class_rules(const CheckContext& context) {
+  const std::string* name = text_of(context.on.tokenizer_config, "tokenizer_class");
+  const JsonValue* pre = known(context.on.tokenizer, "pre_tokenizer");
   if (name == nullptr || pre == nullptr) return;
-  if (!has_quirk(look.on.text_type, "splits_marks")) return;
+  if (!has_quirk(context.on.text_type, "splits_marks")) return;
   if (*name != "Qwen2Tokenizer" && *name != "Qwen2TokenizerFast") return;
   if (split_patterns(*pre).find("\\p{M}") == std::string::npos) return;
   // With this key transformers 5 takes the file's rules under any class (docs/TOKENIZERS.md).
-  if (is_true(look.on.tokenizer_config, "trust_remote_code")) return;
-  if (look.does("choose_tokenizer_by_model_type") &&
-      has_quirk(look.on.model_type, "tokenizer_by_type")) {
+  if (is_true(context.on.tokenizer_config, "trust_remote_code")) return;
+  if (context.does("choose_tokenizer_by_model_type") &&
+      has_quirk(context.on.model_type, "tokenizer_by_type")) {
     return;
   }
-  look.tell("tokenizer_config.json: tokenizer_class",
-            "'{}', for which transformers 5 builds Qwen2's pre-tokenizer", *name);
+  context.tell("tokenizer_config.json: tokenizer_class",
+               "'{}', for which transformers 5 builds Qwen2's pre-tokenizer", *name);
 }
 
-void look_truncation(const Look& look) {
+void check_truncation(const CheckContext& context) {
   for (const std::string_view key : {"truncation", "padding"}) {
-    if (known(look.on.tokenizer, key) == nullptr) continue;
-    look.report(fmt::format("tokenizer.json: {}", key), "left over from a training");
+    if (known(context.on.tokenizer, key) == nullptr) continue;
+    context.report(fmt::format("tokenizer.json: {}", key), "left over from a training");
   }
-  const JsonValue* dropout = known(known(look.on.tokenizer, "model"), "dropout");
+  const JsonValue* dropout = known(known(context.on.tokenizer, "model"), "dropout");
   if (dropout == nullptr || !dropout->is_number() || dropout->get<double>() <= 0) return;
-  look.report("tokenizer.json: model.dropout",
-              fmt::format("{}; left over from a training", dropout->dump()), Severity::kUnsound,
-              "a text gets other ids at every call");
+  context.report("tokenizer.json: model.dropout",
+                 fmt::format("{}; left over from a training", dropout->dump()), Severity::kUnsound,
+                 "a text gets other ids at every call");
 }
 
 // Of the vocabulary and of added tokens; nullopt where one of these is not a whole number.
-std::optional<uint64_t> largest_id(const Examined& on, std::set<uint64_t>& added, bool& repeats) {
+std::optional<uint64_t> largest_id(const Subject& on, std::set<uint64_t>& added, bool& repeats) {
   uint64_t largest = 0;
   const TokenLists& lists = *on.token_lists;
   for (const TokenLists::Token& token : lists.tokens) {
@@ -137,98 +139,101 @@ std::optional<uint64_t> largest_id(const Examined& on, std::set<uint64_t>& added
   return largest;
 }
 
-void look_ids(const Look& look) {
-  const JsonValue* size = look.on.text_field("vocab_size");
-  if (look.on.tokenizer.is_null() || size == nullptr) return;
+void check_ids(const CheckContext& context) {
+  const JsonValue* size = context.on.text_field("vocab_size");
+  if (context.on.tokenizer.is_null() || size == nullptr) return;
   std::set<uint64_t> added;
   bool repeats = false;
-  const auto largest = largest_id(look.on, added, repeats);
+  const auto largest = largest_id(context.on, added, repeats);
   if (!largest || repeats) {
-    look.report("tokenizer.json: added_tokens", "an id that occurs twice, or is not a number");
+    context.report("tokenizer.json: added_tokens", "an id that occurs twice, or is not a number");
   }
   const auto vocab_size = whole(*size);
   if (largest && vocab_size && *largest >= *vocab_size) {
-    look.tell("tokenizer.json", "token id {}; config.json's vocab_size is {}", *largest,
-              *vocab_size);
+    context.tell("tokenizer.json", "token id {}; config.json's vocab_size is {}", *largest,
+                 *vocab_size);
   }
 }
 
-void look_end(const Look& look) {
-  const auto chat_end = added_token_id(look.on.tokenizer_config, look.on.tokenizer, "eos_token");
-  if (!chat_end || look.on.generation_config.is_null()) return;
+void check_end(const CheckContext& context) {
+  const auto chat_end =
+      added_token_id(context.on.tokenizer_config, context.on.tokenizer, "eos_token");
+  if (!chat_end || context.on.generation_config.is_null()) return;
   std::set<uint64_t> ends;
-  if (const auto one = whole(known(look.on.generation_config, "eos_token_id"))) ends.insert(*one);
-  for (const JsonValue& item : list_in(look.on.generation_config, "eos_token_id")) {
+  if (const auto one = whole(known(context.on.generation_config, "eos_token_id")))
+    ends.insert(*one);
+  for (const JsonValue& item : list_in(context.on.generation_config, "eos_token_id")) {
     if (const auto id = whole(item)) ends.insert(*id);
   }
   if (ends.empty() || ends.contains(*chat_end)) return;
-  look.tell("generation_config.json: eos_token_id", "does not hold {}, the tokenizer's eos_token",
-            *chat_end);
+  context.tell("generation_config.json: eos_token_id",
+               "does not hold {}, the tokenizer's eos_token", *chat_end);
 }
 
-void look_template(const Look& look) {
-  if (look.on.tokenizer_config.is_null()) return;
-  const std::string* text = chat_template(look.on);
-  const std::string* inside = listed_template(look.on);
-  const Family* table = look.on.parameters.table;
+void check_template(const CheckContext& context) {
+  if (context.on.tokenizer_config.is_null()) return;
+  const std::string* text = chat_template(context.on);
+  const std::string* inside = listed_template(context.on);
+  const Family* table = context.on.parameters.table;
   const bool generates = table == nullptr ||
                          table->architectures.find("ForCausalLM") != std::string_view::npos ||
                          table->architectures.find("ForConditional") != std::string_view::npos;
-  if (text == nullptr && generates && !look.on.has_document("chat_template.json")) {
-    look.report("chat_template.jinja", "no chat template");
+  if (text == nullptr && generates && !context.on.has_document("chat_template.json")) {
+    context.report("chat_template.jinja", "no chat template");
   }
   if (inside != nullptr && *text != *inside) {
-    look.report("chat_template.jinja", "differs from the one in tokenizer_config.json");
+    context.report("chat_template.jinja", "differs from the one in tokenizer_config.json");
   }
 }
 
-void look_tools(const Look& look) {
-  const std::string_view parser = tool_parser(look.on);
+void check_tools(const CheckContext& context) {
+  const std::string_view parser = tool_parser(context.on);
   if (parser.empty()) return;
-  look.tell("chat_template.jinja",
-            "tool calls in {}: --enable-auto-tool-choice --tool-call-parser {}",
-            parser == "hermes" ? "JSON" : "XML", parser);
+  context.tell("chat_template.jinja",
+               "tool calls in {}: --enable-auto-tool-choice --tool-call-parser {}",
+               parser == "hermes" ? "JSON" : "XML", parser);
 }
 
-void look_llama_ids(const Look& look) {
+void check_llama_ids(const CheckContext& context) {
   // Of a folder it is about llama.cpp's converter.
-  if (!look.on.is_gguf && !look.is(Program::kLlamaCpp)) return;
-  for (const Finding& each : look.on.llama_tokenizer) {
-    look.report(each.place, each.found, each.severity, each.symptom, each.fix);
+  if (!context.on.is_gguf && !context.is(Program::kLlamaCpp)) return;
+  for (const Finding& each : context.on.llama_tokenizer) {
+    context.report(each.place, each.found, each.severity, each.symptom, each.fix);
   }
 }
 
 constexpr Check kTokenizerChecks[] = {
     {"T01", "the tokenizer is there and can be read", "U: all", "cannot load the tokenizer",
-     "copy the tokenizer's files from the source model", look_tokenizer_present},
-    {"T02", "the program has the tokenizer's class", "U: vllm* transformers-4", "", "",
-     look_class, "tokenizer:for=transformers-4.57"},
-    {"T03", "extra_special_tokens is as the reader expects", "U: vllm* sglang transformers*",
-     "'list' object has no attribute 'keys'", "", look_extra_tokens,
+     "copy the tokenizer's files from the source model", check_tokenizer_present},
+    {"T02", "the program has the tokenizer's class", "U: vllm* transformers-4", "", "", check_class,
      "tokenizer:for=transformers-4.57"},
-    {"T04", "no keys of another version", "I: vllm-tf4 transformers-4",
-     "ignored by most readers", "", look_clutter, "tokenizer:for=transformers-4.57"},
+    {"T03", "extra_special_tokens is as the reader expects", "U: vllm* sglang transformers*",
+     "'list' object has no attribute 'keys'", "", check_extra_tokens,
+     "tokenizer:for=transformers-4.57"},
+    {"T04", "no keys of another version", "I: vllm-tf4 transformers-4", "ignored by most readers",
+     "", check_clutter, "tokenizer:for=transformers-4.57"},
     {"T05", "a slow class has its files", "U: all",
      "expected str, bytes or os.PathLike object, not NoneType",
-     "copy tokenizer.json from the source model", look_slow_files},
+     "copy tokenizer.json from the source model", check_slow_files},
     {"T06", "the pre-tokenizer is the family's", "S: all",
      "text with accents is cut otherwise; llama.cpp: BPE pre-tokenizer was not recognized",
-     "take tokenizer.json from the source model: --step tokenizer:from=DIR", look_pattern},
+     "take tokenizer.json from the source model: --step tokenizer:from=DIR", check_pattern},
     {"T13", "the class that is named keeps the file's rules", "S: vllm-tf5 sglang transformers-5",
-     "combining marks are cut from their letters: other ids than in training", "", look_class_rules,
-     "tokenizer:for=transformers-4.57"},
+     "combining marks are cut from their letters: other ids than in training", "",
+     check_class_rules, "tokenizer:for=transformers-4.57"},
     {"T07", "no truncation, padding or dropout left", "W: vllm* sglang tensorrt-llm transformers*",
-     "prompts are silently cut", "remove them from tokenizer.json", look_truncation},
+     "prompts are silently cut", "remove them from tokenizer.json", check_truncation},
     {"T08", "token ids fit the vocabulary", "S: all", "index out of range",
-     "take tokenizer and config.json from one model", look_ids},
+     "take tokenizer and config.json from one model", check_ids},
     {"T09", "generation stops where the chat ends", "W: all", "generation does not end", "",
-     look_end, "serving-config"},
+     check_end, "serving-config"},
     {"T10", "one chat template", "W: vllm* sglang tensorrt-llm llama.cpp",
-     "wrong chat format, or none", "copy chat_template.jinja from the source model", look_template},
+     "wrong chat format, or none", "copy chat_template.jinja from the source model",
+     check_template},
     {"T11", "which parser reads tool calls", "I: vllm* sglang", "tool calls stay in the text",
-     "see the serve command", look_tools},
+     "see the serve command", check_tools},
     {"T19", "llama.cpp splits texts as the tokenizer does", "W: llama-server",
-     "other token ids than in training", "", look_llama_ids},
+     "other token ids than in training", "", check_llama_ids},
 };
 
 }  // namespace

@@ -226,7 +226,7 @@ std::string regex_fault(std::string_view regex) {
 }
 
 // Fields of the right types that contradict each other, or do not compile.
-void look_values(const std::string& place, const JsonValue& json, PartFaults& out) {
+void check_values(const std::string& place, const JsonValue& json, PartFaults& out) {
   const std::string* regex = text_of(known(json, "pattern"), "Regex");
   const std::string fault = regex == nullptr ? "" : regex_fault(*regex);
   if (!fault.empty()) out.push_back({place + ".pattern", fmt::format("'{}' {}", *regex, fault)});
@@ -245,8 +245,8 @@ void look_values(const std::string& place, const JsonValue& json, PartFaults& ou
   out.push_back({place + ".add_prefix_space", "false, but prepend_scheme is not 'never'"});
 }
 
-bool look_part_type(std::string_view part, const std::string& place, const JsonValue& json,
-               PartFaults& out) {
+bool check_part_type(std::string_view part, const std::string& place, const JsonValue& json,
+                     PartFaults& out) {
   const std::string* type = text_of(json, "type");
   const bool goes_by_fields = part != "model" || member(json, "type") == nullptr;
   std::optional<TokenizerFault> fault;
@@ -271,15 +271,15 @@ bool look_part_type(std::string_view part, const std::string& place, const JsonV
   return false;
 }
 
-void look_part(std::string_view part, const std::string& place, const JsonValue& json,
-               PartFaults& out) {
+void check_part(std::string_view part, const std::string& place, const JsonValue& json,
+                PartFaults& out) {
   if (!json.is_object()) return out.push_back({place, no_object(json)});
-  if (!look_part_type(part, place, json, out)) return;
-  look_values(place, json, out);
+  if (!check_part_type(part, place, json, out)) return;
+  check_values(place, json, out);
   for (const std::string_view list : {"normalizers", "pretokenizers", "processors", "decoders"}) {
     const JsonValue& inner = list_in(json, list);
     for (size_t i = 0; i < inner.size(); ++i) {
-      look_part(part, fmt::format("{}.{}[{}]", place, list, i), inner[i], out);
+      check_part(part, fmt::format("{}.{}[{}]", place, list, i), inner[i], out);
     }
   }
 }
@@ -290,7 +290,7 @@ void find_part_faults(const JsonValue& tokenizer, PartFaults& out) {
   for (const std::string_view part : {"truncation", "padding", "normalizer", "pre_tokenizer",
                                       "post_processor", "decoder", "model"}) {
     const JsonValue* json = known(tokenizer, part);
-    if (json != nullptr) look_part(part, fmt::format("tokenizer.json: {}", part), *json, out);
+    if (json != nullptr) check_part(part, fmt::format("tokenizer.json: {}", part), *json, out);
   }
 }
 

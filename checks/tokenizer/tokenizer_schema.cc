@@ -16,7 +16,7 @@ namespace {
 
 using Faults = std::vector<TokenizerFault>;
 
-void look_added(const JsonValue& tokens, Faults& out) {
+void check_added(const JsonValue& tokens, Faults& out) {
   const std::string place = "tokenizer.json: added_tokens";
   if (!tokens.is_array()) {
     return out.push_back({place, fmt::format("a JSON {}; expected a list", tokens.type_name())});
@@ -83,7 +83,7 @@ class MergeLookup {
 
  private:
   template <class T>
-  using Several = std::array<T, TextIndex::kAtOnce>;
+  using BatchArray = std::array<T, TextIndex::kAtOnce>;
 
   void put(size_t merge, std::string_view text) {
     merges_[count_] = merge;
@@ -94,13 +94,13 @@ class MergeLookup {
   size_t prefix_size_;
   Faults& out_;
   size_t count_ = 0, made_ = 0;
-  Several<size_t> merges_ = {};
-  Several<std::string> joined_;
-  Several<std::string_view> texts_;
-  Several<uint32_t> places_ = {};
+  BatchArray<size_t> merges_ = {};
+  BatchArray<std::string> joined_;
+  BatchArray<std::string_view> texts_;
+  BatchArray<uint32_t> places_ = {};
 };
 
-void look_merges(const JsonValue& model, const TokenLists& lists, Faults& out) {
+void check_merge_list(const JsonValue& model, const TokenLists& lists, Faults& out) {
   const std::string place = "tokenizer.json: model.merges";
   if (!lists.has_merges) return out.push_back({place, "missing, or no list"});
   const std::string* prefix = text_of(model, "continuing_subword_prefix");
@@ -119,7 +119,7 @@ void look_merges(const JsonValue& model, const TokenLists& lists, Faults& out) {
   lookup.finish();
 }
 
-void look_model(const JsonValue* model, const TokenLists& lists, Faults& out) {
+void check_model(const JsonValue* model, const TokenLists& lists, Faults& out) {
   const std::string place = "tokenizer.json: model";
   if (model == nullptr || !model->is_object()) {
     return out.push_back({place, "missing, or no object"});
@@ -140,41 +140,41 @@ void look_model(const JsonValue* model, const TokenLists& lists, Faults& out) {
     return out.push_back({fmt::format("{}.vocab: '{}'", place, token.text),
                           fmt::format("{}; expected a whole number", id.dump())});
   }
-  if (type != nullptr && *type == "BPE") look_merges(*model, lists, out);
+  if (type != nullptr && *type == "BPE") check_merge_list(*model, lists, out);
 }
 
 // 4.57 rebuilds Llama's tokenizer from tokenizer.model where add_prefix_space is set, and never
 // reads tokenizer.json then. Source: transformers 4.57.6 models/llama/tokenization_llama_fast.py.
-bool is_made_of_model(const Look& look) {
-  const JsonValue& config = look.on.tokenizer_config;
+bool is_made_of_model(const CheckContext& context) {
+  const JsonValue& config = context.on.tokenizer_config;
   const std::string* name = text_of(config, "tokenizer_class");
-  return look.profile.has_transformers_4() && name != nullptr &&
+  return context.profile.has_transformers_4() && name != nullptr &&
          (*name == "LlamaTokenizer" || *name == "LlamaTokenizerFast") &&
-         known(config, "add_prefix_space") != nullptr && look.on.has_document("tokenizer.model");
+         known(config, "add_prefix_space") != nullptr && context.on.has_document("tokenizer.model");
 }
 
-void look_schema(const Look& look) {
-  if (is_made_of_model(look)) return;
-  for (const TokenizerFault& fault : look.on.tokenizer_faults()) {
-    look.report(fault.place, fault.found);
+void check_schema(const CheckContext& context) {
+  if (is_made_of_model(context)) return;
+  for (const TokenizerFault& fault : context.on.tokenizer_faults()) {
+    context.report(fault.place, fault.found);
   }
   // Source: transformers 5 src/transformers/tokenization_utils_tokenizers.py; the library itself
   // takes the file.
-  const JsonValue& tokenizer = look.on.tokenizer;
+  const JsonValue& tokenizer = context.on.tokenizer;
   const bool reads_added =
-      !look.profile.has_transformers_4() && !look.profile.runs_llama_server();
+      !context.profile.has_transformers_4() && !context.profile.runs_llama_server();
   if (reads_added && tokenizer.is_object() && member(tokenizer, "added_tokens") == nullptr) {
-    look.report("tokenizer.json: added_tokens", "missing; expected a list");
+    context.report("tokenizer.json: added_tokens", "missing; expected a list");
   }
 }
 
 // A token outside the vocabulary gets the number after the last, in the order of the list; some
 // classes of transformers 5 go by the IDs instead.
 // Source: tokenizers src/tokenizer/added_vocabulary.rs (add_tokens).
-void look_order(const Look& look) {
-  const JsonValue* list = known(look.on.tokenizer, "added_tokens");
-  const TokenLists& lists = *look.on.token_lists;
-  if (list == nullptr || !list->is_array() || !look.on.tokenizer_faults().empty()) return;
+void check_order(const CheckContext& context) {
+  const JsonValue* list = known(context.on.tokenizer, "added_tokens");
+  const TokenLists& lists = *context.on.token_lists;
+  if (list == nullptr || !list->is_array() || !context.on.tokenizer_faults().empty()) return;
   if (lists.vocabulary != TokenLists::Vocabulary::kNumbers) return;
   std::map<std::string_view, uint64_t> added;
   uint64_t next = lists.tokens.size();
@@ -189,14 +189,14 @@ void look_order(const Look& look) {
     const auto [place, is_new] = added.emplace(text, next);
     next += is_new ? 1 : 0;
     if (place->second == stated) continue;
-    return look.tell(fmt::format("tokenizer.json: added_tokens: '{}'", text),
-                     "ID {}, but {} by the order of the list", stated, place->second);
+    return context.tell(fmt::format("tokenizer.json: added_tokens: '{}'", text),
+                        "ID {}, but {} by the order of the list", stated, place->second);
   }
 }
 
 // IDs far beyond the number of tokens are not compared.
-void look_shared_ids(const Look& look) {
-  const auto& tokens = look.on.token_lists->tokens;
+void check_shared_ids(const CheckContext& context) {
+  const auto& tokens = context.on.token_lists->tokens;
   std::vector<bool> is_seen(2 * tokens.size() + (size_t{1} << 16));
   for (const TokenLists::Token& token : tokens) {
     if (token.id >= is_seen.size()) continue;
@@ -205,21 +205,21 @@ void look_shared_ids(const Look& look) {
       continue;
     }
     const auto first = std::ranges::find(tokens, token.id, &TokenLists::Token::id);
-    return look.tell("tokenizer.json: model.vocab", "'{}' and '{}' both have ID {}", first->text,
-                     token.text, token.id);
+    return context.tell("tokenizer.json: model.vocab", "'{}' and '{}' both have ID {}", first->text,
+                        token.text, token.id);
   }
 }
 
 constexpr Check kTokenizerSchemaChecks[] = {
     {"T14", "tokenizer.json has the form that tokenizers reads", "U: all",
      "data did not match any variant of untagged enum; missing field; Token out of vocabulary",
-     "take tokenizer.json from the source model: --step tokenizer:from=DIR", look_schema},
+     "take tokenizer.json from the source model: --step tokenizer:from=DIR", check_schema},
     {"T20", "added tokens are in the order of their IDs", "S: all",
      "programs give the tokens different numbers",
-     "take tokenizer.json from the source model: --step tokenizer:from=DIR", look_order},
+     "take tokenizer.json from the source model: --step tokenizer:from=DIR", check_order},
     {"T23", "no two tokens have one ID", "S: llama.cpp, W: vllm* sglang tensorrt-llm transformers*",
      "a GGUF loses one of them; the other is decoded for both",
-     "take tokenizer.json from the source model: --step tokenizer:from=DIR", look_shared_ids},
+     "take tokenizer.json from the source model: --step tokenizer:from=DIR", check_shared_ids},
 };
 
 }  // namespace
@@ -237,9 +237,9 @@ std::vector<TokenizerFault> find_tokenizer_faults(const JsonValue& tokenizer,
     out.push_back({"tokenizer.json: version",
                    fmt::format("{}; expected \"{}\"", version->dump(), kTokenizerVersion)});
   }
-  if (const JsonValue* added = member(tokenizer, "added_tokens")) look_added(*added, out);
+  if (const JsonValue* added = member(tokenizer, "added_tokens")) check_added(*added, out);
   find_part_faults(tokenizer, out);
-  look_model(member(tokenizer, "model"), lists, out);
+  check_model(member(tokenizer, "model"), lists, out);
   return out;
 }
 

@@ -19,73 +19,73 @@ constexpr std::array<std::string_view, 7> kSpecial = {
     "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
 
 // 5.x makes an empty token if the content is missing.
-bool is_added_token(const Look& look, const JsonValue& json) {
+bool is_added_token(const CheckContext& context, const JsonValue& json) {
   const std::string* type = text_of(json, "__type");
-  const bool needs_content = !look.profile.has_tokenizers_of_5();
+  const bool needs_content = !context.profile.has_tokenizers_of_5();
   return type != nullptr && *type == "AddedToken" &&
          (text_of(json, "content") != nullptr ||
           (!needs_content && member(json, "content") == nullptr));
 }
 
 // 4.57 reads it where tokenizer_config.json has no added_tokens_decoder; else null.
-const Document* special_map(const Look& look) {
-  const bool is_read = look.profile.has_transformers_4() &&
-                       member(look.on.tokenizer_config, "added_tokens_decoder") == nullptr;
-  return is_read ? look.on.checkpoint.find_document("special_tokens_map.json") : nullptr;
+const Document* special_map(const CheckContext& context) {
+  const bool is_read = context.profile.has_transformers_4() &&
+                       member(context.on.tokenizer_config, "added_tokens_decoder") == nullptr;
+  return is_read ? context.on.checkpoint.find_document("special_tokens_map.json") : nullptr;
 }
 
-void look_special_map(const Look& look) {
-  const Document* document = special_map(look);
+void check_special_map(const CheckContext& context) {
+  const Document* document = special_map(context);
   if (document == nullptr) return;
   const auto json = document->values();
   if (json && (*json)->is_object()) return;
-  look.report(document->path, json ? no_object(**json) : json.error().what);
+  context.report(document->path, json ? no_object(**json) : json.error().what);
 }
 
 // 4.57 takes the list out of tokenizer.json then.
-void look_added_list(const Look& look) {
-  const bool is_asked = look.profile.has_transformers_4() &&
-                        look.on.tokenizer.is_object() && look.on.tokenizer_config.is_object() &&
-                        member(look.on.tokenizer_config, "added_tokens_decoder") == nullptr;
-  if (is_asked && member(look.on.tokenizer, "added_tokens") == nullptr) {
-    look.report("tokenizer.json: added_tokens",
-                "absent, and tokenizer_config.json has no added_tokens_decoder");
+void check_added_list(const CheckContext& context) {
+  const bool is_asked = context.profile.has_transformers_4() && context.on.tokenizer.is_object() &&
+                        context.on.tokenizer_config.is_object() &&
+                        member(context.on.tokenizer_config, "added_tokens_decoder") == nullptr;
+  if (is_asked && member(context.on.tokenizer, "added_tokens") == nullptr) {
+    context.report("tokenizer.json: added_tokens",
+                   "absent, and tokenizer_config.json has no added_tokens_decoder");
   }
 }
 
 // Its tokens go before those of tokenizer_config.json then.
-bool is_replaced(const Look& look, std::string_view key) {
-  const Document* document = special_map(look);
+bool is_replaced(const CheckContext& context, std::string_view key) {
+  const Document* document = special_map(context);
   if (document == nullptr) return false;
   const auto json = document->values();
   return json && member(**json, key) != nullptr;
 }
 
-void look_special(const Look& look) {
-  look_special_map(look);
-  look_added_list(look);
-  const JsonValue& config = look.on.tokenizer_config;
+void check_special(const CheckContext& context) {
+  check_special_map(context);
+  check_added_list(context);
+  const JsonValue& config = context.on.tokenizer_config;
   for (const std::string_view key : kSpecial) {
     const JsonValue* value = known(config, key);
-    if (value == nullptr || value->is_string() || is_added_token(look, *value)) continue;
-    if (is_replaced(look, key)) continue;
-    look.tell(fmt::format("{}: {}", kPlace, key),
-              "{}; expected a text, or an object of __type AddedToken", value->dump());
+    if (value == nullptr || value->is_string() || is_added_token(context, *value)) continue;
+    if (is_replaced(context, key)) continue;
+    context.tell(fmt::format("{}: {}", kPlace, key),
+                 "{}; expected a text, or an object of __type AddedToken", value->dump());
   }
   const JsonValue* more = known(config, "additional_special_tokens");
   const bool are_tokens =
-      more == nullptr || look.profile.has_tokenizers_of_5() ||
+      more == nullptr || context.profile.has_tokenizers_of_5() ||
       (more->is_array() && std::ranges::all_of(*more, [&](const JsonValue& item) {
-         return item.is_string() || is_added_token(look, item);
+         return item.is_string() || is_added_token(context, item);
        }));
   if (!are_tokens) {
-    look.report(fmt::format("{}: additional_special_tokens", kPlace), "no list of tokens");
+    context.report(fmt::format("{}: additional_special_tokens", kPlace), "no list of tokens");
   }
   for (const std::string_view key : {"padding_side", "truncation_side"}) {
     const JsonValue* value = member(config, key);
     if (value == nullptr || *value == "left" || *value == "right") continue;
-    look.tell(fmt::format("{}: {}", kPlace, key), "{}; expected \"left\" or \"right\"",
-              value->dump());
+    context.tell(fmt::format("{}: {}", kPlace, key), "{}; expected \"left\" or \"right\"",
+                 value->dump());
   }
 }
 
@@ -103,16 +103,16 @@ std::string fault_of(const std::string& id, const JsonValue& token) {
   return {};
 }
 
-void look_decoder(const Look& look) {
-  const JsonValue* decoder = member(look.on.tokenizer_config, "added_tokens_decoder");
+void check_decoder(const CheckContext& context) {
+  const JsonValue* decoder = member(context.on.tokenizer_config, "added_tokens_decoder");
   if (decoder == nullptr) return;
   if (!decoder->is_object()) {
-    return look.report(fmt::format("{}: added_tokens_decoder", kPlace), "no object");
+    return context.report(fmt::format("{}: added_tokens_decoder", kPlace), "no object");
   }
   for (const auto& [id, token] : decoder->items()) {
     std::string fault = fault_of(id, token);
     if (fault.empty()) continue;
-    return look.report(fmt::format("{}: added_tokens_decoder.{}", kPlace, id), std::move(fault));
+    return context.report(fmt::format("{}: added_tokens_decoder.{}", kPlace, id), std::move(fault));
   }
 }
 
@@ -121,18 +121,19 @@ constexpr std::string_view kAskNormalizer =
     " Bert ConvBert DistilBert Electra Funnel LayoutLM LayoutLMv2 Lxmert MobileBert MPNet RoFormer"
     " Splinter SqueezeBert ";
 
-void look_normalizer(const Look& look, std::string_view name) {
-  const bool is_read = look.on.has_document("tokenizer.json") && look.on.tokenizer.is_object();
+void check_normalizer(const CheckContext& context, std::string_view name) {
+  const bool is_read =
+      context.on.has_document("tokenizer.json") && context.on.tokenizer.is_object();
   const bool asks = has_word(kAskNormalizer, name.substr(0, name.find("Tokenizer")));
-  if (!is_read || !asks || known(look.on.tokenizer, "normalizer") != nullptr) return;
-  look.tell("tokenizer.json: normalizer", "none, and {} changes it", name);
+  if (!is_read || !asks || known(context.on.tokenizer, "normalizer") != nullptr) return;
+  context.tell("tokenizer.json: normalizer", "none, and {} changes it", name);
 }
 
 // Classes that put bos_token before every text, unless add_bos_token is false.
-void look_first_token(const Look& look) {
-  const JsonValue& config = look.on.tokenizer_config;
+void check_first_token(const CheckContext& context) {
+  const JsonValue& config = context.on.tokenizer_config;
   const std::string* name = text_of(config, "tokenizer_class");
-  if (name != nullptr) look_normalizer(look, *name);
+  if (name != nullptr) check_normalizer(context, *name);
   if (name == nullptr ||
       !has_word(" LlamaTokenizer LlamaTokenizerFast CodeLlamaTokenizer CodeLlamaTokenizerFast"
                 " GemmaTokenizer GemmaTokenizerFast ",
@@ -142,31 +143,32 @@ void look_first_token(const Look& look) {
   const JsonValue* adds = member(config, "add_bos_token");
   const JsonValue* first = member(config, "bos_token");
   if (first == nullptr || !first->is_null() || (adds != nullptr && !is_truthy(adds))) return;
-  look.tell(fmt::format("{}: bos_token", kPlace), "null, and {} puts it before every text", *name);
+  context.tell(fmt::format("{}: bos_token", kPlace), "null, and {} puts it before every text",
+               *name);
 }
 
 // Without a class the model's is taken, which transformers finds by model_type.
-void look_tokenizer_class(const Look& look) {
-  const Examined& on = look.on;
+void check_tokenizer_class(const CheckContext& context) {
+  const Subject& on = context.on;
   if (on.model_type.empty()) return;
   const JsonValue* name = member(on.tokenizer_config, "tokenizer_class");
   if (name != nullptr && name->is_string()) return;
   if (name != nullptr && !name->is_null()) {
-    return look.tell(fmt::format("{}: tokenizer_class", kPlace), "{}; expected a name",
-                     name->dump());
+    return context.tell(fmt::format("{}: tokenizer_class", kPlace), "{}; expected a name",
+                        name->dump());
   }
   if (text_of(on.config, "tokenizer_class") != nullptr) return;
   const bool has_words = on.has_document("vocab.json") && on.has_document("merges.txt");
   // 4.57 knows a class without a fast form for them.
   if (has_quirk(on.model_type, "slow_tokenizer_by_type") && !has_words) {
-    return look.tell(std::string(kPlace),
-                     "no tokenizer_class; '{}' has GPT2Tokenizer then, whose vocab.json and "
-                     "merges.txt are not there",
-                     on.model_type);
+    return context.tell(std::string(kPlace),
+                        "no tokenizer_class; '{}' has GPT2Tokenizer then, whose vocab.json and "
+                        "merges.txt are not there",
+                        on.model_type);
   }
   if (knows_model_type(*find_profile("transformers-4.57"), on.model_type)) return;
-  look.tell(std::string(kPlace), "no tokenizer_class, and transformers 4.57 does not know '{}'",
-            on.model_type);
+  context.tell(std::string(kPlace), "no tokenizer_class, and transformers 4.57 does not know '{}'",
+               on.model_type);
 }
 
 // Words that transformers asks for when it reads the file; "" where `value` is one.
@@ -227,30 +229,30 @@ std::string_view expected_of(const JsonValue& json, std::string_view key, const 
 }
 
 // Servers read the file with the same class.
-void look_generation_rules(const Look& look, const JsonValue& json) {
+void check_generation_rules(const CheckContext& context, const JsonValue& json) {
   for (const auto& [key, value] : json.items()) {
     const std::string_view expected =
-        expected_of(json, key, value, look.profile.has_transformers_4());
+        expected_of(json, key, value, context.profile.has_transformers_4());
     if (expected.empty()) continue;
-    const bool is_reader = look.is(Program::kTransformers);
-    look.report(fmt::format("generation_config.json: {}", key),
-                fmt::format("{}; expected {}", value.dump(), expected),
-                is_reader ? std::optional(Severity::kUnloaded) : std::nullopt,
-                "ValueError while GenerationConfig is made");
+    const bool is_reader = context.is(Program::kTransformers);
+    context.report(fmt::format("generation_config.json: {}", key),
+                   fmt::format("{}; expected {}", value.dump(), expected),
+                   is_reader ? std::optional(Severity::kUnloaded) : std::nullopt,
+                   "ValueError while GenerationConfig is made");
   }
 }
 
 // The file is read whether or not it is needed; numbers in it are compared with numbers.
-void look_generation_values(const Look& look) {
-  const Document* document = look.on.checkpoint.find_document("generation_config.json");
+void check_generation_values(const CheckContext& context) {
+  const Document* document = context.on.checkpoint.find_document("generation_config.json");
   if (document == nullptr) return;
   const auto json = document->values();
   if (!json) return;  // passed over, with a warning
-  if (!(*json)->is_object()) return look.report("generation_config.json", no_object(**json));
-  look_generation_rules(look, **json);
+  if (!(*json)->is_object()) return context.report("generation_config.json", no_object(**json));
+  check_generation_rules(context, **json);
   const JsonValue* pad = known(**json, "pad_token_id");
   if (pad == nullptr || counts_as_number(*pad)) return;
-  look.tell("generation_config.json: pad_token_id", "{}; expected a number", pad->dump());
+  context.tell("generation_config.json: pad_token_id", "{}; expected a number", pad->dump());
 }
 
 // Fields of tokenizer_config.json in transformers 5 and 4.57, as 5.17.0 and 4.57.1 took or refused
@@ -321,15 +323,15 @@ bool is_of_letter(const JsonValue& value, char letter) {
 }
 
 // Where the configuration has no added_tokens_decoder these are read too.
-void look_older_files(const Look& look) {
-  if (member(look.on.tokenizer_config, "added_tokens_decoder") != nullptr) return;
+void check_older_files(const CheckContext& context) {
+  if (member(context.on.tokenizer_config, "added_tokens_decoder") != nullptr) return;
   for (const char* path : {"special_tokens_map.json", "added_tokens.json"}) {
-    const Document* document = look.on.checkpoint.find_document(path);
+    const Document* document = context.on.checkpoint.find_document(path);
     if (document == nullptr) continue;
     const auto json = document->values();
     if (!json) continue;  // F00
     if (!(*json)->is_object()) {
-      look.report(path, no_object(**json));
+      context.report(path, no_object(**json));
       continue;
     }
     const bool has_ids = std::string_view(path) == "added_tokens.json";
@@ -338,8 +340,8 @@ void look_older_files(const Look& look) {
       const bool is_bad = has_ids ? !value.is_number_integer()
                                   : is_special && !value.is_null() && !is_token_or_object(value);
       if (is_bad) {
-        look.tell(fmt::format("{}: {}", path, key), "{}; expected {}", value.dump(),
-                  has_ids ? "an id" : "a token");
+        context.tell(fmt::format("{}: {}", path, key), "{}; expected {}", value.dump(),
+                     has_ids ? "an id" : "a token");
       }
     }
   }
@@ -363,11 +365,12 @@ bool takes_field(const JsonValue& config, const TokenizerField& field, bool is_5
 }
 
 // Of 4.57: files in the place of those of the folder, and models of SentencePiece.
-std::string_view fault_of_source(const Look& look, std::string_view key, const JsonValue& value) {
-  const bool has_fast = look.on.has_document("tokenizer.json");
-  const bool has_model = look.on.has_document("tokenizer.model");
+std::string_view fault_of_source(const CheckContext& context, std::string_view key,
+                                 const JsonValue& value) {
+  const bool has_fast = context.on.has_document("tokenizer.json");
+  const bool has_model = context.on.has_document("tokenizer.model");
   const bool has_slow =
-      has_model || (look.on.has_document("vocab.json") && look.on.has_document("merges.txt"));
+      has_model || (context.on.has_document("vocab.json") && context.on.has_document("merges.txt"));
   if (key == "tokenizer_file" && has_fast && !value.is_null()) {
     return "which is read in the place of the folder's tokenizer.json";
   }
@@ -381,12 +384,12 @@ std::string_view fault_of_source(const Look& look, std::string_view key, const J
   return {};
 }
 
-void look_config_kinds(const Look& look) {
-  const JsonValue& config = look.on.tokenizer_config;
+void check_config_kinds(const CheckContext& context) {
+  const JsonValue& config = context.on.tokenizer_config;
   if (!config.is_object()) return;
-  const bool is_5 = look.profile.has_tokenizers_of_5();
+  const bool is_5 = context.profile.has_tokenizers_of_5();
   const auto report = [&](std::string_view key, std::string_view why) {
-    look.tell(fmt::format("{}: {}", kPlace, key), "{}, {}", member(config, key)->dump(), why);
+    context.tell(fmt::format("{}: {}", kPlace, key), "{}, {}", member(config, key)->dump(), why);
   };
   for (const TokenizerField& field : kTokenizerFields) {
     const JsonValue* value = member(config, field.name);
@@ -398,45 +401,45 @@ void look_config_kinds(const Look& look) {
   for (const auto& item : config.items()) {
     if (is_5 && has_word(kMethods, item.key())) report(item.key(), "under the name of a method");
     const std::string_view fault =
-        is_5 ? std::string_view() : fault_of_source(look, item.key(), item.value());
+        is_5 ? std::string_view() : fault_of_source(context, item.key(), item.value());
     if (!fault.empty()) report(item.key(), fault);
   }
   if (!is_5) return;
   const std::string* class_name = text_of(config, "tokenizer_class");
   const JsonValue* adds = member(config, "add_prefix_space");
-  if (adds == nullptr || adds->is_boolean() || class_name == nullptr) return look_older_files(look);
+  if (adds == nullptr || adds->is_boolean() || class_name == nullptr)
+    return check_older_files(context);
   const bool is_gpt2 = has_word(" GPT2Tokenizer GPT2TokenizerFast ", *class_name);
   const bool may_be_null =
       has_word(" Qwen2Tokenizer Qwen2TokenizerFast Qwen3_5Tokenizer ", *class_name);
   if (is_gpt2 || (may_be_null && !adds->is_null())) {
     report("add_prefix_space", fmt::format("and {} takes only true or false", *class_name));
   }
-  look_older_files(look);
+  check_older_files(context);
 }
 
 constexpr Check kTokenizerValueChecks[] = {
     {"T15", "special tokens are texts", "U: all",
      "Special token eos_token has to be either str or AddedToken",
-     "take tokenizer_config.json from the source model", look_special},
+     "take tokenizer_config.json from the source model", check_special},
     {"T16", "added_tokens_decoder is of its form", "U: vllm* sglang transformers*",
      "'NoneType' object has no attribute 'items'; invalid literal for int()",
-     "take tokenizer_config.json from the source model", look_decoder},
-    {"T17", "the class that is named finds what it asks for",
-     "U: vllm-tf4 transformers-4",
+     "take tokenizer_config.json from the source model", check_decoder},
+    {"T17", "the class that is named finds what it asks for", "U: vllm-tf4 transformers-4",
      "add_bos_token = True but bos_token = None; the JSON object must be str, bytes or bytearray",
-     "take tokenizer_config.json from the source model", look_first_token},
+     "take tokenizer_config.json from the source model", check_first_token},
     {"T18", "tokenizer_class is set, or follows from the model",
      "U: vllm-tf4 transformers-4, W: vllm-tf5",
      "The checkpoint you are trying to load has model type ... but Transformers does not recognize "
      "this architecture",
-     "", look_tokenizer_class, "tokenizer:for=transformers-4.57"},
+     "", check_tokenizer_class, "tokenizer:for=transformers-4.57"},
     {"T21", "tokenizer_config.json's fields are of their types", "U: vllm* sglang transformers*",
      "TypeError; conflicts with the method", "take tokenizer_config.json from the source model",
-     look_config_kinds},
+     check_config_kinds},
     {"F07", "generation_config.json is of its form",
      "U: vllm* sglang, W: tensorrt-llm transformers*",
      "'NoneType' object does not support item assignment",
-     "take generation_config.json from the source model", look_generation_values},
+     "take generation_config.json from the source model", check_generation_values},
 };
 
 }  // namespace

@@ -73,7 +73,7 @@ Result<bool> have_equal_rows(const Tensor& a, const Tensor& b, uint64_t first, u
 }
 
 Result<HeadValues> compare_rows(const Tensor& head, const Tensor& embedding,
-                                const Examination& examination) {
+                                const DiagnosisOptions& options) {
   const uint64_t rows = head.rows();
   const uint64_t step = std::max<uint64_t>(rows / kSampledRows, 1);
   for (uint64_t row = 0; row < rows; row += step) {
@@ -81,12 +81,12 @@ Result<HeadValues> compare_rows(const Tensor& head, const Tensor& embedding,
     if (!is_equal) return HeadValues::kDiffer;
   }
   const bool is_far = is_remote(head) || is_remote(embedding);
-  if (is_far && size_bytes(head) > kMostRemoteBytes && !examination.deep) {
+  if (is_far && size_bytes(head) > kMostRemoteBytes && !options.deep) {
     return HeadValues::kUnknown;
   }
   const uint64_t many = std::max<uint64_t>(kHeadPieceValues / head.row_values(), 1);
   for (uint64_t row = 0; row < rows; row += many) {
-    CKPT_TRY(check_not_interrupted(examination.interrupted));
+    CKPT_TRY(check_not_interrupted(options.interrupted));
     CKPT_ASSIGN(const bool is_equal,
                 have_equal_rows(head, embedding, row, std::min(many, rows - row)));
     if (!is_equal) return HeadValues::kDiffer;
@@ -96,7 +96,7 @@ Result<HeadValues> compare_rows(const Tensor& head, const Tensor& embedding,
 
 }  // namespace
 
-Result<HeadValues> compare_tied_head(const Examined& on, const Examination& examination) {
+Result<HeadValues> compare_tied_head(const Subject& on, const DiagnosisOptions& options) {
   if (on.config.is_null() || !head_ties(on.config).is_anywhere()) return HeadValues::kEqual;
   const Tensor* head = head_of(on.checkpoint);
   if (head == nullptr) return HeadValues::kEqual;
@@ -108,7 +108,7 @@ Result<HeadValues> compare_tied_head(const Examined& on, const Examination& exam
   if (head->codec == embedding->codec && head->stored().parts == embedding->stored().parts) {
     return HeadValues::kEqual;
   }
-  auto compared = compare_rows(*head, *embedding, examination);
+  auto compared = compare_rows(*head, *embedding, options);
   if (compared || compared.error().code == ErrorCode::kInterrupted) return compared;
   return HeadValues::kUnknown;  // a file that cannot be read to its end
 }

@@ -26,16 +26,17 @@ constexpr size_t kNamesDropped = 8;  // in one advised command
 using Rating = std::optional<Severity>;
 
 // transformers is asked for configurations, and for weights of floats.
-bool is_asked(const Look& look, ModelPart part) {
-  const Program program = look.profile.program;
+bool is_asked(const CheckContext& context, ModelPart part) {
+  const Program program = context.profile.program;
   if (program == Program::kTransformers) {
-    return part != ModelPart::kMtp && look.on.quantization() == nullptr && !look.on.is_quantized();
+    return part != ModelPart::kMtp && context.on.quantization() == nullptr &&
+           !context.on.is_quantized();
   }
-  return part != ModelPart::kVision || !look.profile.runs_llama_server();
+  return part != ModelPart::kVision || !context.profile.runs_llama_server();
 }
 
 // Findings of one check: one a severity, however many tensors.
-class Gathered {
+class FindingsBySeverity {
  public:
   bool can_drop = false;  // where nothing else fixes them
 
@@ -48,12 +49,12 @@ class Gathered {
   }
 
   // `one` and `many` say what is the matter: "tensor is missing", "tensors are missing".
-  void report(const Look& look, std::string_view one, std::string_view many,
+  void report(const CheckContext& context, std::string_view one, std::string_view many,
               const std::array<std::string, 4>& symptoms, std::optional<Fix> fix = {}) {
     for (size_t i = groups_.size(); i-- > 0;) {
       const Group& group = groups_[i];
       if (group.count == 0) continue;
-      look.report(
+      context.report(
           group.first,
           fmt::format("{} {}: {}{}", group.count, group.count == 1 ? one : many,
                       fmt::join(group.texts, "; "), group.count > group.texts.size() ? "; …" : ""),
@@ -92,29 +93,30 @@ bool names_part(std::string_view type, std::string_view start, std::string_view 
 }
 
 // Biases that a field speaks of, and that either vLLM 0.17.1's class or transformers' lacks.
-bool has_bias_there(const Look& look, const Deviation& missing) {
+bool has_bias_there(const CheckContext& context, const Deviation& missing) {
   if (!missing.name.ends_with(".bias") || missing.part != ModelPart::kText) return true;
-  const std::string_view type = ruling_type(look);
-  if (!look.is(Program::kVllm)) return !has_quirk(type, "biases_in_vllm");
+  const std::string_view type = ruling_type(context);
+  if (!context.is(Program::kVllm)) return !has_quirk(type, "biases_in_vllm");
   return !names_part(type, "no_bias:", missing.name);
 }
 
-bool is_of_other_program(const Look& look, const Deviation& found) {
-  return !look.is(Program::kTransformers) &&
-         names_part(look.on.text_type, kInTransformersAlone, found.name);
+bool is_of_other_program(const CheckContext& context, const Deviation& found) {
+  return !context.is(Program::kTransformers) &&
+         names_part(context.on.text_type, kInTransformersAlone, found.name);
 }
 
-Rating rate_missing(const Look& look, const Deviation& missing) {
-  if (!is_asked(look, missing.part) || is_of_other_program(look, missing)) return std::nullopt;
+Rating rate_missing(const CheckContext& context, const Deviation& missing) {
+  if (!is_asked(context, missing.part) || is_of_other_program(context, missing))
+    return std::nullopt;
   const bool is_head = missing.name.ends_with("lm_head.weight");
-  if (is_head || !has_bias_there(look, missing)) return std::nullopt;  // C10
-  switch (look.profile.program) {
+  if (is_head || !has_bias_there(context, missing)) return std::nullopt;  // C10
+  switch (context.profile.program) {
     case Program::kVllm:
       if (missing.part == ModelPart::kMtp) return Severity::kWarning;
       // Only models of floats are checked for parameters that were never filled.
-      if (runs_by_fallback(look.profile, look.on.model_class)) return Severity::kUnloaded;
-      return look.on.quantization() == nullptr && !missing.is_partly_there ? Severity::kUnloaded
-                                                                           : Severity::kUnsound;
+      if (runs_by_fallback(context.profile, context.on.model_class)) return Severity::kUnloaded;
+      return context.on.quantization() == nullptr && !missing.is_partly_there ? Severity::kUnloaded
+                                                                              : Severity::kUnsound;
     case Program::kSglang:
       return missing.part == ModelPart::kMtp ? Severity::kWarning : Severity::kUnsound;
     case Program::kTransformers: return Severity::kUnsound;
@@ -127,21 +129,21 @@ Rating rate_missing(const Look& look, const Deviation& missing) {
 }
 
 // Unknown tensors are not dropped where others are missing: those may be them, under other names.
-std::optional<Fix> renaming(const Look& look) {
-  const ParameterReport& report = look.on.parameters;
+std::optional<Fix> renaming(const CheckContext& context) {
+  const ParameterReport& report = context.on.parameters;
   if (report.missing.empty() || report.extra.empty()) return std::nullopt;
   Fix out = advised("save the model again under the names that its class has");
-  out.step = renaming_step(look.on);
+  out.step = renaming_step(context.on);
   return out;
 }
 
-void look_missing(const Look& look) {
-  Gathered found;
-  for (const Deviation& missing : look.on.parameters.missing) {
-    found.add(rate_missing(look, missing), missing.name, fmt::format("'{}'", missing.name));
+void check_missing_parameters(const CheckContext& context) {
+  FindingsBySeverity found;
+  for (const Deviation& missing : context.on.parameters.missing) {
+    found.add(rate_missing(context, missing), missing.name, fmt::format("'{}'", missing.name));
   }
-  const std::optional<Fix> rename = renaming(look);
-  found.report(look, "tensor that the model has is missing",
+  const std::optional<Fix> rename = renaming(context);
+  found.report(context, "tensor that the model has is missing",
                "tensors that the model has are missing",
                {"", "speculative decoding fails to start",
                 "weights that nothing fills: wrong answers without a word",
@@ -171,13 +173,13 @@ bool is_stack_of_one(const Deviation& wrong) {
 }
 
 // Classes of vLLM may take hidden_size / num_attention_heads, whatever head_dim says.
-bool has_natural_heads(const Look& look, const Deviation& wrong) {
-  const JsonValue& text = look.on.text_config();
+bool has_natural_heads(const CheckContext& context, const Deviation& wrong) {
+  const JsonValue& text = context.on.text_config();
   const JsonValue* said = known(text, "head_dim");
-  const bool is_ignored = said != nullptr && has_quirk(ruling_type(look), "natural_heads") &&
+  const bool is_ignored = said != nullptr && has_quirk(ruling_type(context), "natural_heads") &&
                           wrong.name.find("self_attn.") != wrong.name.npos;
   if (!is_ignored || wrong.found.size() != wrong.expected.size()) return false;
-  const Family& table = *look.on.parameters.table;
+  const Family& table = *context.on.parameters.table;
   const auto natural = number_of_fields(table, text, "hidden_size/num_attention_heads");
   const uint64_t head = whole(*said).value_or(0);
   if (!natural || head == 0 || head > UINT32_MAX) return false;
@@ -189,24 +191,24 @@ bool has_natural_heads(const Look& look, const Deviation& wrong) {
   return true;
 }
 
-Rating rate_shape(const Look& look, const Deviation& wrong) {
-  if (!is_asked(look, wrong.part) || is_of_other_program(look, wrong)) return std::nullopt;
-  if (!look.is_server()) return Severity::kUnloaded;
-  if (look.is(Program::kVllm)) {
-    if (!has_bias_there(look, wrong) || has_natural_heads(look, wrong)) return std::nullopt;
+Rating rate_shape(const CheckContext& context, const Deviation& wrong) {
+  if (!is_asked(context, wrong.part) || is_of_other_program(context, wrong)) return std::nullopt;
+  if (!context.is_server()) return Severity::kUnloaded;
+  if (context.is(Program::kVllm)) {
+    if (!has_bias_there(context, wrong) || has_natural_heads(context, wrong)) return std::nullopt;
     if (std::ranges::count(wrong.expected, 0u) != 0) return Severity::kUnloaded;
   }
   if (wrong.part == ModelPart::kMtp) return Severity::kWarning;
-  if (look.is(Program::kVllm) && is_stack_of_one(wrong)) return Severity::kUnsound;
+  if (context.is(Program::kVllm) && is_stack_of_one(wrong)) return Severity::kUnsound;
   return is_cut_silently(wrong) ? Severity::kUnsound : Severity::kUnloaded;
 }
 
 // Families without a table: the embedding alone.
-void look_embedding(const Look& look, Gathered& found) {
-  const JsonValue* vocab = look.on.text_field("vocab_size");
-  const JsonValue* hidden = look.on.text_field("hidden_size");
+void check_embedding(const CheckContext& context, FindingsBySeverity& found) {
+  const JsonValue* vocab = context.on.text_field("vocab_size");
+  const JsonValue* hidden = context.on.text_field("hidden_size");
   if (vocab == nullptr || hidden == nullptr) return;
-  for (const auto& [name, module] : look.on.modules) {
+  for (const auto& [name, module] : context.on.modules) {
     if (!name.ends_with("embed_tokens") || module.weight == nullptr) continue;
     if (module.form != Form::kPlain || module.weight->shape.size() != 2) continue;
     const auto& shape = module.weight->shape;
@@ -219,41 +221,41 @@ void look_embedding(const Look& look, Gathered& found) {
 
 // Where all tensors with a row for each token have more or fewer rows than vocab_size says, it is
 // older than they are.
-std::optional<Fix> resized_vocabulary(const Look& look) {
-  const ParameterReport& report = look.on.parameters;
-  const auto said = whole(look.on.text_field("vocab_size"));
+std::optional<Fix> resized_vocabulary(const CheckContext& context) {
+  const ParameterReport& report = context.on.parameters;
+  const auto said = whole(context.on.text_field("vocab_size"));
   if (!said || report.wrong.empty()) return std::nullopt;
   const std::vector<uint64_t>& resized = report.wrong.front().found;
   const bool is_older = std::ranges::all_of(report.wrong, [&](const Deviation& wrong) {
     return wrong.found == resized && wrong.found.size() == 2 && wrong.expected[0] == *said &&
            wrong.found[1] == wrong.expected[1];
   });
-  const Tensor* head = look.on.tensor("lm_head.weight");
+  const Tensor* head = context.on.tensor("lm_head.weight");
   if (!is_older || (head != nullptr && head->shape != resized)) return std::nullopt;
   Fix out = advised(kTakeConfig);
   out.step = fmt::format("config:set={}vocab_size={}",
-                         look.on.has_text_config() ? "text_config." : "", resized[0]);
+                         context.on.has_text_config() ? "text_config." : "", resized[0]);
   return out;
 }
 
-void look_shapes(const Look& look) {
-  const ParameterReport& report = look.on.parameters;
-  Gathered found;
-  if (!report.is_compared()) look_embedding(look, found);
+void check_parameter_shapes(const CheckContext& context) {
+  const ParameterReport& report = context.on.parameters;
+  FindingsBySeverity found;
+  if (!report.is_compared()) check_embedding(context, found);
   if (report.is_beyond_limits) {
-    look.tell("config.json", "{}; no shapes follow", report.bad_field);
+    context.tell("config.json", "{}; no shapes follow", report.bad_field);
   }
   for (const Deviation& wrong : report.wrong) {
-    found.add(rate_shape(look, wrong), wrong.name,
+    found.add(rate_shape(context, wrong), wrong.name,
               fmt::format("'{}' is {}; expected {}", wrong.name, shape_text(wrong.found),
                           shape_text(wrong.expected)));
   }
-  found.report(look, "tensor is not of the shape that config.json says",
+  found.report(context, "tensor is not of the shape that config.json says",
                "tensors are not of the shape that config.json says",
                {"", "speculative decoding fails to start",
                 "the part that fits is taken without a word: wrong answers",
                 "assert param_data.shape == loaded_weight.shape; size mismatch; wrong shape"},
-               resized_vocabulary(look));
+               resized_vocabulary(context));
 }
 
 bool names_fused_part(std::string_view name) {
@@ -273,40 +275,40 @@ bool has_layer_in(std::string_view name, uint64_t first, uint64_t count) {
   return false;
 }
 
-bool is_head_skipped(const Look& look) {
-  if (look.on.model_class.ends_with("Model")) return true;  // for embeddings
-  const bool is_kept = has_listed(look.profile, "heads", "kept", false);
-  return !is_kept && head_ties(look.on.config).of_text() &&
-         has_quirk(ruling_type(look), "skips_tied_head");
+bool is_head_skipped(const CheckContext& context) {
+  if (context.on.model_class.ends_with("Model")) return true;  // for embeddings
+  const bool is_kept = has_listed(context.profile, "heads", "kept", false);
+  return !is_kept && head_ties(context.on.config).of_text() &&
+         has_quirk(ruling_type(context), "skips_tied_head");
 }
 
 // Names that vLLM never reads: layers for multi-token prediction after the last, by their number,
 // and in some classes scales.
-bool is_passed_over(const Look& look, const Extra& extra) {
-  const Examined& on = look.on;
+bool is_passed_over(const CheckContext& context, const ExtraTensor& extra) {
+  const Subject& on = context.on;
   const uint64_t first = whole(on.text_field("num_hidden_layers")).value_or(UINT64_MAX);
   const uint64_t count = whole(on.text_field(kNextnCountField)).value_or(0);
   const bool may_be_draft = extra.is_beyond && on.parameters.table->has_nextn;
   if (may_be_draft && has_layer_in(extra.name, first, count)) return true;
-  if (extra.name.starts_with("lm_head.") && is_head_skipped(look)) return true;
-  if (names_part(ruling_type(look), "passes_over:", extra.name)) return true;
+  if (extra.name.starts_with("lm_head.") && is_head_skipped(context)) return true;
+  if (names_part(ruling_type(context), "passes_over:", extra.name)) return true;
   return extra.name.ends_with("_scale") && has_quirk(on.text_type, "passes_over_scales");
 }
 
 // Whether the loader stops at it; else it passes over it.
-bool is_refused(const Look& look, const Extra& extra) {
-  const Family* table = look.on.parameters.table;
+bool is_refused(const CheckContext& context, const ExtraTensor& extra) {
+  const Family* table = context.on.parameters.table;
   const std::string_view quirks = table == nullptr ? "" : table->quirks;
   const bool asks_for_attention = has_word(quirks, "looks_up_attention_alone");
-  switch (look.profile.program) {
+  switch (context.profile.program) {
     case Program::kVllm:
-      if (is_passed_over(look, extra)) return false;
+      if (is_passed_over(context, extra)) return false;
       if (extra.is_tower && !(asks_for_attention && extra.name.starts_with("model."))) return true;
-      if (look.does("refuse_extra_weights")) return !extra.is_bias;
-      if (runs_by_fallback(look.profile, look.on.model_class)) return true;
+      if (context.does("refuse_extra_weights")) return !extra.is_bias;
+      if (runs_by_fallback(context.profile, context.on.model_class)) return true;
       if (extra.is_outermost) return true;
       if (asks_for_attention) return names_any(extra.name, {".q_proj", ".k_proj", ".v_proj"});
-      if (extra.is_bias) return has_quirk(look.on.text_type, "looks_up_biases");
+      if (extra.is_bias) return has_quirk(context.on.text_type, "looks_up_biases");
       if (has_word(quirks, "refuses_nothing")) return false;
       if (extra.is_of_expert) return true;
       if (has_word(quirks, "refuses_experts_alone")) return false;
@@ -324,56 +326,58 @@ bool is_refused(const Look& look, const Extra& extra) {
 
 // Classes of vLLM 0.17.1 may look up scales of a cache as they stand; of those of projections some
 // map the name to nothing, and continue.
-void look_cache_scales(const Look& look, Gathered& found) {
-  if (!look.does("look_up_cache_scales") || look.on.quantization() != nullptr) return;
-  const bool asks_for_all = runs_by_fallback(look.profile, look.on.model_class);
-  for (const Tensor* tensor : look.on.stray) {
+void check_cache_scales(const CheckContext& context, FindingsBySeverity& found) {
+  if (!context.does("look_up_cache_scales") || context.on.quantization() != nullptr) return;
+  const bool asks_for_all = runs_by_fallback(context.profile, context.on.model_class);
+  for (const Tensor* tensor : context.on.stray) {
     const std::string& name = tensor->name;
     if (!name.ends_with(".k_scale") && !name.ends_with(".v_scale")) continue;
     if (asks_for_all) found.add(Severity::kUnloaded, name, fmt::format("'{}'", name));
     const bool is_projected = name.ends_with("_proj.k_scale") || name.ends_with("_proj.v_scale");
-    const bool is_found = has_quirk(ruling_type(look), "looks_up_scales") ||
-                          (is_projected && has_quirk(ruling_type(look), "looks_up_proj_scales"));
+    const bool is_found = has_quirk(ruling_type(context), "looks_up_scales") ||
+                          (is_projected && has_quirk(ruling_type(context), "looks_up_proj_scales"));
     if (is_found) found.add(Severity::kUnloaded, name, fmt::format("'{}'", name));
   }
 }
 
 // Classes of transformers 4.57 have no default for their number, and without one vLLM looks for
 // their tensors in the model.
-void look_uncounted(const Look& look) {
-  const bool is_counted = member(look.on.text_config(), kNextnCountField) != nullptr;
-  const bool asks = look.is(Program::kVllm) && look.profile.has_transformers_4() &&
-                    has_quirk(ruling_type(look), "nextn_uncounted");
-  if (!asks || is_counted || !look.on.parameters.has_nextn) return;
-  look.report("config.json: num_nextn_predict_layers",
-              "absent, and there are layers behind the last", Severity::kUnloaded,
-              "KeyError: 'model.layers.2.eh_proj.weight'");
+void check_uncounted(const CheckContext& context) {
+  const bool is_counted = member(context.on.text_config(), kNextnCountField) != nullptr;
+  const bool asks = context.is(Program::kVllm) && context.profile.has_transformers_4() &&
+                    has_quirk(ruling_type(context), "nextn_uncounted");
+  if (!asks || is_counted || !context.on.parameters.has_nextn) return;
+  context.report("config.json: num_nextn_predict_layers",
+                 "absent, and there are layers behind the last", Severity::kUnloaded,
+                 "KeyError: 'model.layers.2.eh_proj.weight'");
 }
 
-void look_extra(const Look& look) {
-  if (!is_asked(look, ModelPart::kText)) return;
-  look_uncounted(look);
-  Gathered found;
+void check_extra(const CheckContext& context) {
+  if (!is_asked(context, ModelPart::kText)) return;
+  check_uncounted(context);
+  FindingsBySeverity found;
   found.can_drop = true;
-  look_cache_scales(look, found);
-  for (const Extra& extra : look.on.parameters.extra) {
-    if (extra.is_in_transformers && look.is(Program::kTransformers)) continue;
+  check_cache_scales(context, found);
+  for (const ExtraTensor& extra : context.on.parameters.extra) {
+    if (extra.is_in_transformers && context.is(Program::kTransformers)) continue;
     const bool is_input_scale = extra.name.ends_with(".activation_scale");
     constexpr std::string_view kReaders = "classes that read activation_scale";
-    if (is_input_scale && has_listed(look.profile, kReaders, look.on.model_class, false)) continue;
+    if (is_input_scale && has_listed(context.profile, kReaders, context.on.model_class, false))
+      continue;
     const Severity passed_over = extra.is_in_layer ? Severity::kUnsound : Severity::kWarning;
-    found.add(is_refused(look, extra) ? Severity::kUnloaded : passed_over, extra.name,
+    found.add(is_refused(context, extra) ? Severity::kUnloaded : passed_over, extra.name,
               fmt::format("'{}'", extra.name));
   }
-  found.report(look, "tensor that the model does not have", "tensors that the model does not have",
+  found.report(context, "tensor that the model does not have",
+               "tensors that the model does not have",
                {"", "passed over", "passed over: what is computed is another model's",
                 "KeyError; There is no module or parameter named ...; Can not map tensor"},
-               renaming(look));
+               renaming(context));
 }
 
 // The layers that draft tokens: declared, and left out by whoever saved the model.
-void look_draft_layers(const Look& look) {
-  const Examined& on = look.on;
+void check_draft_layers(const CheckContext& context) {
+  const Subject& on = context.on;
   const Family* table = on.parameters.table;
   if (table == nullptr) return;
   const bool is_mtp = table->has_mtp;
@@ -387,7 +391,7 @@ void look_draft_layers(const Look& look) {
   const uint64_t first = whole(on.text_field("num_hidden_layers")).value_or(0);
   const std::string names =
       is_mtp ? std::string("mtp.*") : fmt::format("{}layers.{}.*", on.parameters.root, first);
-  look.report(
+  context.report(
       fmt::format("config.json: {}", field),
       fmt::format("{}, but no tensor is called {}", declared, names), {}, {},
       advised(fmt::format("ckpt convert IN OUT --step 'graft:from=BASE,tensors={}'", names), true));
@@ -396,18 +400,18 @@ void look_draft_layers(const Look& look) {
 constexpr Check kParameterChecks[] = {
     {"W02", "all tensors that the model has are there",
      "U: vllm* tensorrt-llm llama.cpp, S: sglang transformers*", "", "download or convert again",
-     look_missing},
+     check_missing_parameters},
     {"W09", "all tensors have the shapes that config.json says", "U: all",
-     "shape mismatch; a number is expected", kTakeConfig, look_shapes},
+     "shape mismatch; a number is expected", kTakeConfig, check_parameter_shapes},
     {"W10", "every tensor belongs to the model",
-     "U: vllm* sglang llama.cpp, W: tensorrt-llm transformers*", "", "", look_extra},
+     "U: vllm* sglang llama.cpp, W: tensorrt-llm transformers*", "", "", check_extra},
     {"W13", "draft layers that config.json declares are there", "W: vllm* sglang",
-     "speculative decoding fails to start", "", look_draft_layers},
+     "speculative decoding fails to start", "", check_draft_layers},
 };
 
 }  // namespace
 
-std::string weights_not_checked(const Examined& on, const Profile& profile) {
+std::string weights_not_checked(const Subject& on, const Profile& profile) {
   if (on.is_gguf) {
     if (profile.runs_llama_server()) return gguf_not_checked(on, profile);
     if (!profile.does("read_gguf")) return "the weights: GGUF files are not read at all";

@@ -64,11 +64,12 @@ RenameRule rule_for(const std::string& name, const Shapes& unknown, const Shapes
 
 }  // namespace
 
-std::string renaming_step(const Examined& on) {
+std::string renaming_step(const Subject& on) {
   constexpr size_t kMostRules = 64;
   Shapes missing, unknown;
   for (const Deviation& each : on.parameters.missing) missing[each.name] = each.expected;
-  for (const Extra& each : on.parameters.extra) unknown[each.name] = on.tensor(each.name)->shape;
+  for (const ExtraTensor& each : on.parameters.extra)
+    unknown[each.name] = on.tensor(each.name)->shape;
   std::vector<RenameRule> rules;
   std::vector<std::string> words;
   size_t tried = 0;

@@ -32,39 +32,39 @@ constexpr std::pair<std::string_view, Ties> kTieKinds[] = {
     {"embedding", Ties::kEmbedding},      {"none", Ties::kNone},
 };
 
-Ties ties_of(const Look& look) {
-  const Family* table = look.on.parameters.table;
+Ties ties_of(const CheckContext& context) {
+  const Family* table = context.on.parameters.table;
   if (table == nullptr) return Ties::kAsSaid;
-  if (look.is(Program::kLlamaCpp)) {  // a GGUF may have no place for the head
-    return look.on.checkpoint.has_head() && !table->has_gguf_head ? Ties::kAssertTied
-                                                                  : Ties::kAsSaid;
+  if (context.is(Program::kLlamaCpp)) {  // a GGUF may have no place for the head
+    return context.on.checkpoint.has_head() && !table->has_gguf_head ? Ties::kAssertTied
+                                                                     : Ties::kAsSaid;
   }
-  const auto kind = section_with(look.profile, "head ", ruling_type(look));
+  const auto kind = section_with(context.profile, "head ", ruling_type(context));
   const auto* found = find_by(kTieKinds, &std::pair<std::string_view, Ties>::first, kind);
   return found == nullptr ? Ties::kAsSaid : found->second;
 }
 
 // A word of the section [heads]: "kept", a head of the file is read though it is tied; "outer" or
 // "inner", which of a wrapper's two values counts.
-bool has_head_rule(const Look& look, std::string_view word) {
-  return has_listed(look.profile, "heads", word, false);
+bool has_head_rule(const CheckContext& context, std::string_view word) {
+  return has_listed(context.profile, "heads", word, false);
 }
 
 // Whether a wrapper's own value counts, and not that of its text part.
-bool goes_by_wrapper(const Look& look) {
-  return look.on.has_text_config() && has_head_rule(look, "outer") &&
-         !has_listed(look.profile, "heads tied inside", look.on.model_type, false);
+bool follows_wrapper(const CheckContext& context) {
+  return context.on.has_text_config() && has_head_rule(context, "outer") &&
+         !has_listed(context.profile, "heads tied inside", context.on.model_type, false);
 }
 
-bool is_tied_for(const Look& look) {
-  const HeadTies ties = head_ties(look.on.config);
-  return goes_by_wrapper(look) ? ties.of_wrapper() : ties.of_text();
+bool is_tied_for(const CheckContext& context) {
+  const HeadTies ties = head_ties(context.on.config);
+  return follows_wrapper(context) ? ties.of_wrapper() : ties.of_text();
 }
 
 // Why the class refuses this value; empty where it takes it.
-std::string_view fault_of_ties(const Look& look, bool is_tied) {
-  const bool has_head = look.on.checkpoint.has_head();
-  switch (ties_of(look)) {
+std::string_view fault_of_ties(const CheckContext& context, bool is_tied) {
+  const bool has_head = context.on.checkpoint.has_head();
+  switch (ties_of(context)) {
     case Ties::kAsSaid:
     case Ties::kEmbedding: return {};
     case Ties::kAssertTied: return is_tied ? "" : "this class has no head of its own";
@@ -78,33 +78,34 @@ std::string_view fault_of_ties(const Look& look, bool is_tied) {
   return {};
 }
 
-std::string said_of_ties(const Look& look) {
-  const JsonValue* said = member(look.on.text_config(), "tie_word_embeddings");
-  const JsonValue* outer = member(look.on.config, "tie_word_embeddings");
-  if (said == nullptr || goes_by_wrapper(look)) said = outer;
-  return said == nullptr ? "absent" : said->dump();
+std::string describe_ties(const CheckContext& context) {
+  const JsonValue* declared = member(context.on.text_config(), "tie_word_embeddings");
+  const JsonValue* outer = member(context.on.config, "tie_word_embeddings");
+  if (declared == nullptr || follows_wrapper(context)) declared = outer;
+  return declared == nullptr ? "absent" : declared->dump();
 }
 
-void look_tied(const Look& look) {
-  const Examined& on = look.on;
+void check_tied(const CheckContext& context) {
+  const Subject& on = context.on;
   constexpr const char* kTie = "config.json: tie_word_embeddings";
   if (on.config.is_null()) return;
   const HeadTies ties = head_ties(on.config);
-  const bool is_known_level = has_head_rule(look, "outer") || has_head_rule(look, "inner");
+  const bool is_known_level = has_head_rule(context, "outer") || has_head_rule(context, "inner");
   if (ties.outer && ties.inner && *ties.outer != *ties.inner && !is_known_level) {
-    return look.report(kTie, "differs between the wrapper and text_config");
+    return context.report(kTie, "differs between the wrapper and text_config");
   }
   const bool is_compared = on.parameters.is_compared();
-  const bool is_said = ties.outer || ties.inner;
-  const bool is_tied = is_tied_for(look);
-  const std::string_view fault = is_said || is_compared ? fault_of_ties(look, is_tied) : "";
+  const bool is_declared = ties.outer || ties.inner;
+  const bool is_tied = is_tied_for(context);
+  const std::string_view fault = is_declared || is_compared ? fault_of_ties(context, is_tied) : "";
   if (!fault.empty()) {
-    return look.report(kTie, fmt::format("{}; {}", said_of_ties(look), fault),
-                       Severity::kUnloaded);
+    return context.report(kTie, fmt::format("{}; {}", describe_ties(context), fault),
+                          Severity::kUnloaded);
   }
-  const bool is_embedding = ties_of(look) == Ties::kEmbedding || ties_of(look) == Ties::kNone;
+  const bool is_embedding = ties_of(context) == Ties::kEmbedding || ties_of(context) == Ties::kNone;
   if (is_embedding && !is_tied && on.checkpoint.has_head()) {
-    return look.report(kTie, "false; this class multiplies with the embedding, not with the head");
+    return context.report(kTie,
+                          "false; this class multiplies with the embedding, not with the head");
   }
   const bool is_causal = on.model_class.ends_with("ForCausalLM") ||
                          on.model_class.ends_with("ForConditionalGeneration");
@@ -112,55 +113,55 @@ void look_tied(const Look& look) {
   const bool is_named = is_compared || std::ranges::any_of(on.modules, [](const auto& entry) {
                           return last_word(entry.first) == "embed_tokens";
                         });
-  const bool is_known = is_named && (is_said || is_compared) && !is_tied && !is_embedding;
+  const bool is_known = is_named && (is_declared || is_compared) && !is_tied && !is_embedding;
   if (!is_known || !is_causal || on.checkpoint.has_head()) return;
   // vLLM builds an embedding model without a head. Source: model_executor/models/adapters.py.
-  if (look.is(Program::kVllm) && on.is_embedding_model()) return;
+  if (context.is(Program::kVllm) && on.is_embedding_model()) return;
   // Without quantization vLLM looks for parameters that nothing filled.
-  const bool is_refused = look.is(Program::kVllm) && look.on.quantization() == nullptr;
-  look.report(kTie,
-              fmt::format("{}, but lm_head.weight is missing: the head would be random",
-                          said_of_ties(look)),
-              is_refused ? Severity::kUnloaded : Severity::kUnsound);
+  const bool is_refused = context.is(Program::kVllm) && context.on.quantization() == nullptr;
+  context.report(kTie,
+                 fmt::format("{}, but lm_head.weight is missing: the head would be random",
+                             describe_ties(context)),
+                 is_refused ? Severity::kUnloaded : Severity::kUnsound);
 }
 
 // Whether the program multiplies with the head of the folder though it is tied. Otherwise it takes
 // the embedding.
-bool reads_tied_head(const Look& look) {
-  const Ties ties = ties_of(look);
-  if (look.is(Program::kLlamaCpp)) return ties != Ties::kAssertTied;
-  return ties == Ties::kNeverTied || (ties == Ties::kAsSaid && has_head_rule(look, "kept"));
+bool reads_tied_head(const CheckContext& context) {
+  const Ties ties = ties_of(context);
+  if (context.is(Program::kLlamaCpp)) return ties != Ties::kAssertTied;
+  return ties == Ties::kNeverTied || (ties == Ties::kAsSaid && has_head_rule(context, "kept"));
 }
 
-void look_head_values(const Look& look) {
-  if (look.on.head_values != HeadValues::kDiffer ||
-      !head_not_checked(look.on, look.profile).empty())
+void check_head_values(const CheckContext& context) {
+  if (context.on.head_values != HeadValues::kDiffer ||
+      !head_not_checked(context.on, context.profile).empty())
     return;
-  if (!is_tied_for(look) || !fault_of_ties(look, true).empty()) return;  // C10
+  if (!is_tied_for(context) || !fault_of_ties(context, true).empty()) return;  // C10
   constexpr const char* kTied = "config.json: tie_word_embeddings";
   constexpr std::string_view kFound =
       "the head is tied to the embedding, but lm_head.weight has other values";
-  if (reads_tied_head(look)) {
-    return look.report(kTied,
-                       fmt::format("{}; this program uses them, and others the embedding", kFound),
-                       Severity::kWarning, "other answers than in programs that use the embedding");
+  if (reads_tied_head(context)) {
+    return context.report(
+        kTied, fmt::format("{}; this program uses them, and others the embedding", kFound),
+        Severity::kWarning, "other answers than in programs that use the embedding");
   }
-  look.report(kTied, fmt::format("{}; this program uses the embedding", kFound));
+  context.report(kTied, fmt::format("{}; this program uses the embedding", kFound));
 }
 
 constexpr Check kTiedHeadChecks[] = {
     {"C10", "tie_word_embeddings agrees with the tensors", "S: all", "a head of random weights", "",
-     look_tied, "serving-config"},
+     check_tied, "serving-config"},
     {"C48", "a tied head has the embedding's values", "S: vllm* sglang transformers* llama.cpp",
      "other answers than in transformers 5 and in a GGUF",
      "if the head was trained: ckpt patch IN --step config:set=tie_word_embeddings=false; if not: "
      "ckpt convert IN OUT --step drop:tensors=lm_head.weight",
-     look_head_values},
+     check_head_values},
 };
 
 }  // namespace
 
-std::string head_not_checked(const Examined& on, const Profile& profile) {
+std::string head_not_checked(const Subject& on, const Profile& profile) {
   if (on.head_values == HeadValues::kUnknown) {
     return "the head: lm_head.weight is tied to the embedding, but not compared with it";
   }

@@ -43,19 +43,19 @@ void scan_rows(std::span<const float> values, uint64_t row_values, Scan& scan) {
 }
 
 // The bytes read, and the bytes to read.
-struct Reading {
-  const Examination& examination;
+struct ReadProgress {
+  const DiagnosisOptions& options;
   uint64_t done_bytes = 0, total_bytes = 0;
 
   Status add(uint64_t bytes) {
-    CKPT_TRY(check_not_interrupted(examination.interrupted));
+    CKPT_TRY(check_not_interrupted(options.interrupted));
     done_bytes += bytes;
-    if (examination.progress != nullptr) examination.progress->advanced(done_bytes, total_bytes);
+    if (options.progress != nullptr) options.progress->advanced(done_bytes, total_bytes);
     return {};
   }
 };
 
-Result<Scan> scan_tensor(const Tensor& tensor, Reading& reading) {
+Result<Scan> scan_tensor(const Tensor& tensor, ReadProgress& reading) {
   Scan scan;
   const uint64_t row_bytes = size_bytes(tensor) / tensor.rows();
   const uint64_t band = std::max<uint64_t>(tensor.codec->band_rows, 1);
@@ -79,7 +79,7 @@ constexpr std::string_view kInputScales[] = {".input_scale", ".input_global_scal
 bool is_bad_scale(float scale) { return !std::isfinite(scale) || scale <= 0; }
 
 // A scale of one number, or of one a row.
-Result<std::optional<float>> scale_of(const Examined& on, const std::string& name) {
+Result<std::optional<float>> scale_of(const Subject& on, const std::string& name) {
   const Tensor* tensor = on.tensor(name);
   if (tensor == nullptr || !can_read(*tensor) || tensor->values() > kMaxScaleValues) {
     return std::optional<float>();
@@ -119,7 +119,7 @@ Result<std::optional<float>> whole_scale(const Tensor& weight) {
 }
 
 // The parts that servers run as one with `name`; empty if it is not the first of them.
-std::vector<const Module*> parts_run_with(const Examined& on, const std::string& name) {
+std::vector<const Module*> parts_run_with(const Subject& on, const std::string& name) {
   std::vector<const Module*> out;
   const std::string_view word = last_word(name);
   const FusedProjections* row = fused_with(word);
@@ -152,7 +152,7 @@ Status compare_parts(std::span<const Module* const> parts, ValueFacts& out) {
   return {};
 }
 
-Status compare_inputs(const Examined& on, std::span<const Module* const> parts, ValueFacts& out) {
+Status compare_inputs(const Subject& on, std::span<const Module* const> parts, ValueFacts& out) {
   CKPT_ASSIGN(const auto first, scale_of(on, parts[0]->name + ".input_scale"));
   for (const Module* part : parts.subspan(1)) {
     CKPT_ASSIGN(const auto other, scale_of(on, part->name + ".input_scale"));
@@ -164,7 +164,7 @@ Status compare_inputs(const Examined& on, std::span<const Module* const> parts, 
   return {};
 }
 
-Status read_scales(const Examined& on, ValueFacts& out) {
+Status read_scales(const Subject& on, ValueFacts& out) {
   std::map<float, size_t> inputs;
   size_t count = 0;
   for (const auto& [name, module] : on.modules) {
@@ -192,31 +192,33 @@ Status read_scales(const Examined& on, ValueFacts& out) {
   return {};
 }
 
-void report_names(const Look& look, const std::vector<std::string>& names, std::string_view what) {
+void report_names(const CheckContext& context, const std::vector<std::string>& names,
+                  std::string_view what) {
   if (names.empty()) return;
-  look.report(names.front(), names.size() == 1
-                                 ? std::string(what)
-                                 : fmt::format("{}; so are {} more", what, names.size() - 1));
+  context.report(names.front(), names.size() == 1
+                                    ? std::string(what)
+                                    : fmt::format("{}; so are {} more", what, names.size() - 1));
 }
 
-void look_finite(const Look& look) {
-  report_names(look, look.on.values.nonfinite, "NaN or Inf among its values");
+void check_finite_values(const CheckContext& context) {
+  report_names(context, context.on.values.nonfinite, "NaN or Inf among its values");
 }
 
-void look_scale_values(const Look& look) {
-  report_names(look, look.on.values.bad_scales, "a scale of zero or below, NaN or Inf");
+void check_scale_values(const CheckContext& context) {
+  report_names(context, context.on.values.bad_scales, "a scale of zero or below, NaN or Inf");
 }
 
-void look_zero_rows(const Look& look) {
-  const auto& found = look.on.values.zero_rows;
+void check_zero_rows(const CheckContext& context) {
+  const auto& found = context.on.values.zero_rows;
   if (found.empty()) return;
   uint64_t rows = 0;
   for (const auto& entry : found) rows += entry.rows;
-  look.tell(found.front().tensor, "rows of zeros: {} in {} quantized tensors", rows, found.size());
+  context.tell(found.front().tensor, "rows of zeros: {} in {} quantized tensors", rows,
+               found.size());
 }
 
 // Globs for the modules that are stored as codes, for options: "*.mlp.experts.*".
-std::string globs_of_codes(const Examined& on) {
+std::string globs_of_codes(const Subject& on) {
   std::set<std::string> globs;
   for (const auto& [name, module] : on.modules) {
     if (module.weight == nullptr || module.form == Form::kPlain) continue;
@@ -238,7 +240,7 @@ std::string globs_of_codes(const Examined& on) {
 
 // The command that quantizes the same modules again, their inputs as before; --amax-from
 // reads no scales of compressed-tensors.
-std::string quantized_alike(const Examined& on) {
+std::string quantized_alike(const Subject& on) {
   const auto has = [&](std::string_view ending) {
     return std::ranges::any_of(on.checkpoint.tensors, [&](const Tensor& tensor) {
       return tensor.name.ends_with(ending);
@@ -256,46 +258,48 @@ std::string quantized_alike(const Examined& on) {
 }
 
 // vLLM and SGLang take the gate's scale for both parts of an expert, and for others the largest.
-void look_unequal(const Look& look) {
-  const ValueFacts& values = look.on.values;
-  const bool is_far = !values.far_scales.empty() && look.is_server() &&
-                      scales_not_checked(look.on, look.profile).empty();
+void check_unequal(const CheckContext& context) {
+  const ValueFacts& values = context.on.values;
+  const bool is_far = !values.far_scales.empty() && context.is_server() &&
+                      scales_not_checked(context.on, context.profile).empty();
   const auto& found = is_far ? values.far_scales : values.unequal_scales;
   if (found.empty()) return;
   const bool is_of_experts = found.front().find(".experts.") != std::string::npos;
-  look.report(found.front(),
-              fmt::format("{} groups that are run as one have unlike scales; the server takes {} "
-                          "for all",
-                          found.size(), is_of_experts ? "the first" : "the largest"),
-              is_far ? std::nullopt : std::optional(Severity::kWarning), {},
-              advised(quantized_alike(look.on), true));
+  context.report(
+      found.front(),
+      fmt::format("{} groups that are run as one have unlike scales; the server takes {} "
+                  "for all",
+                  found.size(), is_of_experts ? "the first" : "the largest"),
+      is_far ? std::nullopt : std::optional(Severity::kWarning), {},
+      advised(quantized_alike(context.on), true));
 }
 
-void look_inputs(const Look& look) {
-  if (!look.on.values.are_inputs_constant) return;
-  look.report("*.input_scale", "nearly all equal: probably not calibrated on text");
+void check_inputs(const CheckContext& context) {
+  if (!context.on.values.are_inputs_constant) return;
+  context.report("*.input_scale", "nearly all equal: probably not calibrated on text");
 }
 
 constexpr Check kValueChecks[] = {
     {"W07", "all values are finite", "S: vllm* sglang tensorrt-llm llama-server transformers-5",
-     "NaN logits", "download it again, or convert it again from the source", look_finite, "", true},
+     "NaN logits", "download it again, or convert it again from the source", check_finite_values,
+     "", true},
     {"Q24", "scales are above zero", "S: vllm* sglang tensorrt-llm llama-server", "NaN or noise",
-     "{again}", look_scale_values},
+     "{again}", check_scale_values},
     {"Q21", "no quantized row is all zeros", "W: vllm* sglang tensorrt-llm llama-server",
-     "incoherent text", "{again}; or leave this module in BF16", look_zero_rows, "", true},
+     "incoherent text", "{again}; or leave this module in BF16", check_zero_rows, "", true},
     {"Q12", "parts that are run as one share their scales", "S: vllm* sglang, W: tensorrt-llm",
      "w1_weight_scale_2 must match w3_weight_scale_2; global scale for input or weight are "
      "different",
-     "", look_unequal},
+     "", check_unequal},
     {"Q13", "input scales differ as layers do", "W: vllm* sglang tensorrt-llm", "poor answers",
      "ckpt convert BASE OUT --to nvfp4 --amax-from FILE.json; FILE.json holds maxima of real text "
      "(docs/collect_amax.py)",
-     look_inputs, "", true},
+     check_inputs, "", true},
 };
 
 }  // namespace
 
-Result<ValueFacts> scales_at_hand(const Examined& on) {
+Result<ValueFacts> scales_at_hand(const Subject& on) {
   std::vector<std::pair<std::string, const Slice*>> found;
   const auto is_local = [](const Slice* slice) {
     const bool has_source = slice != nullptr && slice->source != nullptr;
@@ -328,10 +332,10 @@ Result<ValueFacts> scales_at_hand(const Examined& on) {
   return out;
 }
 
-Result<ValueFacts> read_value_facts(const Examined& on, const Checkpoint& unpacked,
-                                    const Examination& examination) {
+Result<ValueFacts> read_value_facts(const Subject& on, const Checkpoint& unpacked,
+                                    const DiagnosisOptions& options) {
   ValueFacts out;
-  Reading reading{examination};
+  ReadProgress reading{options};
   for (const Tensor& tensor : unpacked.tensors) {
     if (can_read(tensor)) reading.total_bytes += size_bytes(tensor);
   }
@@ -352,7 +356,7 @@ Result<ValueFacts> read_value_facts(const Examined& on, const Checkpoint& unpack
   return out;
 }
 
-std::string scales_not_checked(const Examined& on, const Profile& profile) {
+std::string scales_not_checked(const Subject& on, const Profile& profile) {
   const auto& found = on.values.far_scales;
   const bool is_left = profile.does("leave_scales_of_experts_to_kernels") && !found.empty() &&
                        found.front().find(".experts.") != std::string::npos;

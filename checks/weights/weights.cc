@@ -15,13 +15,13 @@ namespace {
 
 // The forms of names under which the class reads its tensors, the usual one first; empty where the
 // profile does not list them.
-std::vector<std::string_view> forms_read(const Look& look) {
+std::vector<std::string_view> forms_read(const CheckContext& context) {
   constexpr std::string_view kSection = "names ";
-  const Examined& on = look.on;
+  const Subject& on = context.on;
   const auto listed = [&](std::string_view name) {
-    return split_words(section_with(look.profile, kSection, name));
+    return split_words(section_with(context.profile, kSection, name));
   };
-  if (runs_by_fallback(look.profile, on.model_class)) return listed("(fallback)");
+  if (runs_by_fallback(context.profile, on.model_class)) return listed("(fallback)");
   auto out = listed(on.model_class);
   const bool is_wrapper = on.model_class.ends_with("ForConditionalGeneration");
   if (out.empty() && !is_wrapper) {
@@ -67,7 +67,7 @@ void add_renames(const NameForm& names, std::string_view wanted, std::vector<std
   }
 }
 
-std::string_view words_for(const NameForm& names, const Examined& on, bool is_wrapper) {
+std::string_view words_for(const NameForm& names, const Subject& on, bool is_wrapper) {
   if (names.kind != NameKind::kText) return "names under another prefix";
   if (names.lead.empty() || names.lead == "language_model.") return "names of the text part alone";
   if (is_wrapper) return "names of the text model";
@@ -76,12 +76,12 @@ std::string_view words_for(const NameForm& names, const Examined& on, bool is_wr
                               : "names of a wrapper, but config.json has no text_config";
 }
 
-void look_prefix(const Look& look) {
-  const Examined& on = look.on;
+void check_prefix(const CheckContext& context) {
+  const Subject& on = context.on;
   const bool is_wrapper = on.model_class.ends_with("ForConditionalGeneration");
   const bool is_quantized = on.quantization() != nullptr || on.is_quantized();
-  if (look.is(Program::kTransformers) && is_quantized) return;  // read by code of its own
-  const auto read = forms_read(look);
+  if (context.is(Program::kTransformers) && is_quantized) return;  // read by code of its own
+  const auto read = forms_read(context);
   const Family* table = on.parameters.table;
   const std::string_view own = table == nullptr ? std::string_view() : table->prefixes;
   std::vector<std::string> rules;
@@ -112,13 +112,14 @@ void look_prefix(const Look& look) {
   const bool is_in_front = fronts.size() == 1 && !fronts.begin()->empty();
   rename.step = is_in_front ? fmt::format("rename:from={},to=", *fronts.begin())
                             : fmt::format("rename:{}", fmt::join(rules, ","));
-  look.report(std::move(place), std::move(found), {},
-              look.is(Program::kTransformers) ? "newly initialized: weights of random numbers" : "",
-              is_wrapped_again ? std::nullopt : std::optional(std::move(rename)));
+  context.report(
+      std::move(place), std::move(found), {},
+      context.is(Program::kTransformers) ? "newly initialized: weights of random numbers" : "",
+      is_wrapped_again ? std::nullopt : std::optional(std::move(rename)));
 }
 
 // Codes and scales of MXFP4: X_blocks next to X_scales.
-bool is_mxfp4_part(const Examined& on, const std::string& name) {
+bool is_mxfp4_part(const Subject& on, const std::string& name) {
   constexpr std::string_view kBlocks = "_blocks", kScales = "_scales";
   const bool is_blocks = name.ends_with(kBlocks);
   if (!is_blocks && !name.ends_with(kScales)) return false;
@@ -126,80 +127,79 @@ bool is_mxfp4_part(const Examined& on, const std::string& name) {
   return on.tensor(stem + std::string(is_blocks ? kScales : kBlocks)) != nullptr;
 }
 
-void look_unknown(const Look& look) {
+void check_unknown(const CheckContext& context) {
   Mismatch found;
-  for (const Tensor* tensor : look.on.stray) {
+  for (const Tensor* tensor : context.on.stray) {
     const std::string& name = tensor->name;
     const auto dtype = plain_dtype(*tensor->codec);
     const bool is_codes = dtype == Dtype::kU8 || dtype == Dtype::kI8;
     const bool is_usual = name.ends_with(".bias") || name.ends_with(".A_log") ||
                           name.ends_with(".dt_bias") || name.ends_with("_scale") ||
                           name.ends_with("_amax") || name.find("_quantizer.") != name.npos;
-    const bool is_packed = look.on.packed.parts.contains(name);
-    if (look.on.is_gguf || is_usual || !is_codes || is_packed) continue;
-    if (!is_mxfp4_part(look.on, name)) found.add(name);
+    const bool is_packed = context.on.packed.parts.contains(name);
+    if (context.on.is_gguf || is_usual || !is_codes || is_packed) continue;
+    if (!is_mxfp4_part(context.on, name)) found.add(name);
   }
   if (found.count == 0) return;
-  look.tell(found.first, "{} tensors of codes without their scales", found.count);
+  context.tell(found.first, "{} tensors of codes without their scales", found.count);
 }
 
-void look_packed(const Look& look) {
-  const Quantization* said = look.on.quantization();
-  if (look.on.packed.fault.empty()) return;
-  look.report(said == nullptr ? "config.json" : said->place, look.on.packed.fault);
+void check_packed(const CheckContext& context) {
+  const Quantization* declared = context.on.quantization();
+  if (context.on.packed.fault.empty()) return;
+  context.report(declared == nullptr ? "config.json" : declared->place, context.on.packed.fault);
 }
 
 // Some classes read stacks of experts; transformers 5 has all others' so in memory alone.
-void look_stacks(const Look& look) {
-  const bool is_known = look.on.parameters.is_compared();
-  if (!is_known || has_quirk(ruling_type(look), "stacked_experts")) return;
-  const uint64_t layers = whole(look.on.text_field("num_hidden_layers")).value_or(UINT64_MAX);
+void check_stacks(const CheckContext& context) {
+  const bool is_known = context.on.parameters.is_compared();
+  if (!is_known || has_quirk(ruling_type(context), "stacked_experts")) return;
+  const uint64_t layers = whole(context.on.text_field("num_hidden_layers")).value_or(UINT64_MAX);
   const Tensor* draft = nullptr;
-  for (const Tensor& tensor : look.on.checkpoint.tensors) {
+  for (const Tensor& tensor : context.on.checkpoint.tensors) {
     if (!tensor.name.ends_with(".experts.gate_up_proj") || tensor.shape.size() != 3) continue;
-    const bool is_draft = tensor.name.starts_with("mtp.") ||
-                          number_after(tensor.name, look.on.parameters.root + "layers.") >= layers;
+    const bool is_draft =
+        tensor.name.starts_with("mtp.") ||
+        number_after(tensor.name, context.on.parameters.root + "layers.") >= layers;
     if (is_draft) {
       draft = &tensor;
       continue;
     }
-    return look.report(tensor.name,
-                       "all experts in one tensor, as transformers 5 has them in memory");
+    return context.report(tensor.name,
+                          "all experts in one tensor, as transformers 5 has them in memory");
   }
-  if (draft == nullptr || !look.is_server()) return;
-  look.report(draft->name, "all experts of a draft layer in one tensor", Severity::kWarning,
-              "speculative decoding fails to start");
+  if (draft == nullptr || !context.is_server()) return;
+  context.report(draft->name, "all experts of a draft layer in one tensor", Severity::kWarning,
+                 "speculative decoding fails to start");
 }
 
-void look_mlx(const Look& look) {
-  const MlxTensors& mlx = look.on.mlx;
+void check_mlx(const CheckContext& context) {
+  const MlxTensors& mlx = context.on.mlx;
   if (mlx.is_quantized) {
-    return look.report("*.scales", "MLX quantized these weights, which only MLX reads", {}, {},
-                       advised(std::string(kMlxDequantize)));
+    return context.report("*.scales", "MLX quantized these weights, which only MLX reads", {}, {},
+                          advised(std::string(kMlxDequantize)));
   }
   // A GGUF is made of what they were.
-  if (mlx.changed.empty() || look.profile.runs_llama_server()) return;
-  look.tell(look.on.checkpoint.tensors[mlx.changed[0].first].name,
-            "{} tensors have the names, axes or values that MLX gives them", mlx.changed.size());
+  if (mlx.changed.empty() || context.profile.runs_llama_server()) return;
+  context.tell(context.on.checkpoint.tensors[mlx.changed[0].first].name,
+               "{} tensors have the names, axes or values that MLX gives them", mlx.changed.size());
 }
 
 constexpr Check kWeightChecks[] = {
-    {"W01", "tensor names are those of the class",
-     "U: vllm* tensorrt-llm, S: sglang transformers*",
-     "There is no module or parameter named 'model'", "",
-     look_prefix, "vl-wrap"},
+    {"W01", "tensor names are those of the class", "U: vllm* tensorrt-llm, S: sglang transformers*",
+     "There is no module or parameter named 'model'", "", check_prefix, "vl-wrap"},
     {"W12", "experts are single where the program reads them so",
      "U: vllm-tf4, S: sglang transformers-4, W: vllm-tf5 tensorrt-llm",
-     "KeyError: 'layers.0.mlp.experts.down_proj'; or experts of random numbers", "", look_stacks,
+     "KeyError: 'layers.0.mlp.experts.down_proj'; or experts of random numbers", "", check_stacks,
      "experts:to=single"},
     {"W03", "no codes without scales", "W: vllm* sglang tensorrt-llm llama.cpp transformers-5", "",
-     "quantize again", look_unknown},
+     "quantize again", check_unknown},
     {"W18", "weights are as the model's release has them, not as MLX saves them", "U: all",
      "size mismatch; KeyError: 'switch_mlp'; answers are nonsense", "ckpt convert IN OUT",
-     look_mlx},
+     check_mlx},
     {"W11", "parts of packed weights are there and fit", "U: all",
      "KeyError; size mismatch; wrong answers",
-     "take config.json from the source model, or download the folder again", look_packed},
+     "take config.json from the source model, or download the folder again", check_packed},
 };
 
 }  // namespace

@@ -303,9 +303,9 @@ uint64_t border(uint64_t size_bytes, uint32_t number, uint32_t count) {
   return size_bytes / count * number + size_bytes % count * number / count;
 }
 
-class Sharer {
+class ShareAssigner {
  public:
-  explicit Sharer(const Plan& plan) {
+  explicit ShareAssigner(const Plan& plan) {
     for (const Output& output : plan.outputs) {
       auto& starts = starts_.emplace_back();
       for (const OutputFile& file : output.layout.files) {
@@ -374,13 +374,13 @@ std::vector<OutputRange> ranges_of(const Jobs& jobs, const Task& task) {
 }
 
 void take_share(Jobs& jobs, const Plan& plan, uint32_t number, uint32_t count) {
-  const Sharer sharer(plan);
+  const ShareAssigner assigner(plan);
   std::vector<bool> scans(jobs.scans.size());
   std::vector<bool> taken(jobs.tasks.size());
   for (size_t i = 0; i < jobs.tasks.size(); ++i) {
     const Task& task = jobs.tasks[i];
     if (task.kind == Task::Kind::kScan) continue;
-    taken[i] = sharer.holds(jobs, task, number, count);
+    taken[i] = assigner.holds(jobs, task, number, count);
     if (!taken[i] || task.kind != Task::Kind::kRecode) continue;
     for (const uint32_t scan : jobs.tensors[task.output][task.job].scans) scans[scan] = true;
   }

@@ -32,12 +32,12 @@ class RowsBehind {
 
   const Grain& grain() const { return grain_; }
 
-  struct Loaded {
+  struct LoadedParts {
     std::vector<GatherBuffers> buffers;
     std::vector<std::span<const std::byte>> parts;
   };
-  Result<Loaded> load(uint64_t first, uint64_t rows) const {
-    Loaded out;
+  Result<LoadedParts> load(uint64_t first, uint64_t rows) const {
+    LoadedParts out;
     for (size_t i = 0; i < parts_.size(); ++i) {
       const PartRange range = part_range(from_.codec->parts[i], grain_, first, rows);
       GatherBuffers& buffers = out.buffers.emplace_back(BufferPool::shared());
@@ -83,13 +83,13 @@ Status scan(const Tensor& tensor, Stats& stats) {
 }
 
 // All parts of a tensor.
-class Written {
+class WrittenTensor {
  public:
-  explicit Written(const Tensor& tensor) : tensor_(tensor), behind_(tensor_) {
+  explicit WrittenTensor(const Tensor& tensor) : tensor_(tensor), behind_(tensor_) {
     const Recoded& made = tensor_.recoded();
     if (made.block_amax != nullptr) block_amax_.emplace(made.block_amax->stored().parts[0]);
   }
-  Written(const Written&) = delete;
+  WrittenTensor(const WrittenTensor&) = delete;
 
   const Tensor& tensor() const { return tensor_; }
   const Grain& grain() const { return behind_.grain(); }
@@ -177,7 +177,8 @@ class Written {
 
 class WrittenSource final : public ComputedSource {
  public:
-  WrittenSource(std::shared_ptr<const Written> of, size_t part) : of_(std::move(of)), part_(part) {}
+  WrittenSource(std::shared_ptr<const WrittenTensor> of, size_t part)
+      : of_(std::move(of)), part_(part) {}
 
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const override;
   uint64_t size_bytes() const override { return part_size_bytes(of_->tensor(), part_); }
@@ -196,7 +197,7 @@ class WrittenSource final : public ComputedSource {
   }
 
  private:
-  std::shared_ptr<const Written> of_;
+  std::shared_ptr<const WrittenTensor> of_;
   size_t part_;
 };
 
@@ -237,7 +238,7 @@ bool scans_when_read(const ByteSource& source) {
 
 Tensor stored_as_written(const Tensor& tensor) {
   if (tensor.is_stored()) return tensor;
-  const auto written = std::make_shared<const Written>(tensor);
+  const auto written = std::make_shared<const WrittenTensor>(tensor);
   Tensor out = tensor;
   Stored stored;
   for (size_t part = 0; part < tensor.codec->parts.size(); ++part) {

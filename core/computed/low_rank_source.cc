@@ -244,20 +244,21 @@ Result<Tensor> LowRankSource::added_to(const Tensor& rows, uint64_t first) const
   return with_low_rank(rows, std::move(update), product_);
 }
 
-bool reads_sum(const ByteSource& source) {
+bool reads_lora_merge(const ByteSource& source) {
   const ComputedSource* computed = source.computed();
   if (computed == nullptr) return false;
   bool found = computed->kind() == ComputedSource::Kind::kLowRank;
-  computed->each_input([&](const Slice& input) { found = found || reads_sum(*input.source); });
+  computed->each_input(
+      [&](const Slice& input) { found = found || reads_lora_merge(*input.source); });
   return found;
 }
 
-bool is_sum(const Tensor& tensor) {
+bool is_lora_merge(const Tensor& tensor) {
   const auto type = plain_dtype(*tensor.codec);
   if (tensor.is_stored() || !type || !is_block_type(*type)) return false;
   bool found = false;
   each_slice(*tensor.recoded().from,
-             [&](const Slice& slice) { found = found || reads_sum(*slice.source); });
+             [&](const Slice& slice) { found = found || reads_lora_merge(*slice.source); });
   return found;
 }
 

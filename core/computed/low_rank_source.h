@@ -82,10 +82,10 @@ class LowRankSource final : public ComputedSource {
 };
 
 // Whether the bytes of `source` are computed from such a sum.
-bool reads_sum(const ByteSource& source);
+bool reads_lora_merge(const ByteSource& source);
 // Whether `tensor` is of such sums that are still to be encoded in ggml's blocks: a weight of a
 // GGUF that an adapter was added to.
-bool is_sum(const Tensor& tensor);
+bool is_lora_merge(const Tensor& tensor);
 
 // `base` with `update` applied; Stored, of the same type. Fails: kCorrupt for shapes that do not
 // fit each other; kUnsupported for a base or factors that are not Stored plain floats.

@@ -66,12 +66,12 @@ class ScanBoard {
   }
 
  private:
-  struct Scanned {
+  struct ScanResult {
     Stats stats;
     uint32_t ended = 0;
     std::optional<Error> error = {};
   };
-  std::vector<Scanned> scanned_;  // by Jobs::scans
+  std::vector<ScanResult> scanned_;  // by Jobs::scans
   std::mutex mutex_;
   std::condition_variable changed_;
 };
@@ -286,7 +286,7 @@ class Engine {
     const bool is_done = resume_ != nullptr && resume_->is_done(jobs_, task);
     worker.is_scanning = task.kind == Task::Kind::kScan;
     Status status = check_not_interrupted(options_.interrupted);
-    if (status) status = is_done ? pass_over(task) : run_task(task, worker);
+    if (status) status = is_done ? skip_task(task) : run_task(task, worker);
     scans_->ended(jobs_, task, status);
     if (!status) {
       failed(task.order, std::move(status.error()));
@@ -308,7 +308,7 @@ class Engine {
   }
 
   // An earlier run has done it; what it wrote is still to be hashed.
-  Status pass_over(const Task& task) {
+  Status skip_task(const Task& task) {
     for (const OutputRange& range : ranges_of(jobs_, task)) {
       resumed_bytes_ += range.size_bytes;
       CKPT_TRY(writer(task, range.file).put_written(range.offset_bytes, range.size_bytes));

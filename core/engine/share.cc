@@ -15,8 +15,8 @@
 #include "core/io/descriptor.h"
 #include "core/io/ownership.h"
 #include "core/outputs/place.h"
-#include "core/resume/found_ledgers.h"
 #include "core/resume/ledger.h"
+#include "core/resume/ledger_files.h"
 
 namespace ckpt {
 namespace fs = std::filesystem;
@@ -48,18 +48,18 @@ bool is_made(const Plan& plan, int64_t since_ns) {
 }
 
 // True when the run that gives final names has begun, or all shares are done.
-struct Standing {
+struct ShareProgress {
   bool is_ending = false;
   std::vector<uint32_t> missing;
 };
 
-Result<Standing> standing_of(const Plan& plan, const ExecuteOptions& options) {
+Result<ShareProgress> progress_of_shares(const Plan& plan, const ExecuteOptions& options) {
   CKPT_ASSIGN(PlanDigest digest, digest_of(plan, options));
   const LedgerHead head{digest.sha256, {}, std::move(digest.inputs)};
-  CKPT_ASSIGN(const std::vector<FoundLedger> ledgers, find_ledgers(plan, head));
-  Standing out;
+  CKPT_ASSIGN(const std::vector<LedgerFile> ledgers, find_ledgers(plan, head));
+  ShareProgress out;
   std::set<uint32_t> complete;
-  for (const FoundLedger& ledger : ledgers) {
+  for (const LedgerFile& ledger : ledgers) {
     if (!ledger.is_ours) continue;
     for (const LedgerEntry& entry : ledger.content.entries) {
       out.is_ending = out.is_ending || entry.kind == LedgerEntry::Kind::kPublish;
@@ -92,7 +92,7 @@ void remove_leftovers(const Plan& plan, const ExecuteOptions& options) {
   const auto ledgers = find_ledgers(plan, {digest->sha256, {}, digest->inputs});
   if (!ledgers) return;
   std::error_code error;
-  for (const FoundLedger& ledger : *ledgers) {
+  for (const LedgerFile& ledger : *ledgers) {
     if (ledger.share_count > 0) continue;
     // Its owner is about to do this. Opening it would recreate it if it was removed.
     if (!ledger.is_ours) return;
@@ -112,7 +112,7 @@ void remove_leftovers(const Plan& plan, const ExecuteOptions& options) {
       if (!output.layout.is_folder) remove_ours(partial_path(output, file));
     }
   }
-  for (const FoundLedger& ledger : *ledgers) {
+  for (const LedgerFile& ledger : *ledgers) {
     if (ledger.is_ours && ledger.share_count > 0) fs::remove(ledger.path, error);
   }
 }
@@ -131,7 +131,7 @@ ExecuteReport report_made(const Plan& plan, const ExecuteOptions& options) {
 
 // Whether another program holds the ledger of the whole plan. It is held here no longer than that
 // takes: whoever finds it held leaves it to its owner to remove.
-bool is_ending_elsewhere(const Plan& plan) {
+bool another_run_holds_plan(const Plan& plan) {
   auto probe = Ledger::open(ledger_path(plan.outputs[0]));
   if (probe && probe->was_empty()) probe->remove();
   return !probe && probe.error().code == ErrorCode::kUsage;
@@ -147,7 +147,7 @@ Result<ExecuteReport> end_all(const Plan& plan, const ExecuteOptions& options) {
   if (report || report.error().code != ErrorCode::kUsage) return report;
   // Another program was faster, or is at it.
   if (is_made(plan, since_ns)) return report_made(plan, options);
-  if (!is_ending_elsewhere(plan)) {
+  if (!another_run_holds_plan(plan)) {
     return is_made(plan, since_ns) ? report_made(plan, options) : std::move(report);
   }
   ExecuteReport others;
@@ -160,15 +160,15 @@ Result<ExecuteReport> end_all(const Plan& plan, const ExecuteOptions& options) {
 Result<ExecuteReport> execute_share(const Plan& plan, const ExecuteOptions& options) {
   const int64_t since_ns = options.resume.since_ns;
   if (is_made(plan, since_ns)) return report_made(plan, options);
-  CKPT_ASSIGN(Standing standing, standing_of(plan, options));
-  if (standing.is_ending) return end_all(plan, options);
+  CKPT_ASSIGN(ShareProgress progress, progress_of_shares(plan, options));
+  if (progress.is_ending) return end_all(plan, options);
   auto report = execute(plan, options);
   if (is_made(plan, since_ns)) return report_made(plan, options);
   if (!report) return report;
-  CKPT_ASSIGN(standing, standing_of(plan, options));
-  if (standing.missing.empty()) return end_all(plan, options);
+  CKPT_ASSIGN(progress, progress_of_shares(plan, options));
+  if (progress.missing.empty()) return end_all(plan, options);
   if (is_made(plan, since_ns)) return report_made(plan, options);
-  report->missing_shares = std::move(standing.missing);
+  report->missing_shares = std::move(progress.missing);
   return report;
 }
 

@@ -54,7 +54,7 @@ void BlockCache::was_read(const Key& key, uint64_t bytes) {
 
 // Whether a range that is read twice has no part in the cache and gets none; else `promised` is the
 // room that is held for it until it has been read.
-bool BlockCache::goes_around(const ByteSource& source, const Range& range, uint64_t& promised) {
+bool BlockCache::bypasses_cache(const ByteSource& source, const Range& range, uint64_t& promised) {
   if (use_ != Use::kTwice) return false;
   const std::lock_guard lock(mutex_);
   if (range.reading == Reading::kFirst) {
@@ -120,7 +120,7 @@ Result<std::span<const std::byte>> BlockCache::fetch(const ByteSource& source, c
     if (take_from_disk(source, range, out)) return out;
   }
   const bool is_kept_on_disk = has_disk && range.reading == Reading::kFirst;
-  if (goes_around(source, range, promised)) {
+  if (bypasses_cache(source, range, promised)) {
     CKPT_ASSIGN(const auto bytes, source.fetch(offset, size, scratch));
     if (is_kept_on_disk) disk_->keep(source, offset, bytes);
     return bytes;

@@ -63,7 +63,7 @@ class BlockCache {
 
   Result<SharedBlock> block(const ByteSource& source, uint64_t number, bool is_kept);
   Status load(const ByteSource& source, uint64_t number, Block& block);
-  bool goes_around(const ByteSource& source, const Range& range, uint64_t& promised);
+  bool bypasses_cache(const ByteSource& source, const Range& range, uint64_t& promised);
   bool take_from_disk(const ByteSource& source, const Range& range, std::span<std::byte> out);
   // `is_whole` becomes false where a part is not in the cache.
   Status copy(const ByteSource& source, const Range& range, std::byte* out, bool is_kept,

@@ -87,12 +87,12 @@ class File final : public ByteSource {
 
  private:
   // Where the file system refuses direct I/O, everything goes through the page cache.
-  OpenOnDemand::Opened with_direct(Descriptor plain) const {
+  OpenOnDemand::OpenedFile with_direct(Descriptor plain) const {
     Descriptor direct;
     if (size_bytes_ >= kMinDirectBytes) direct = open_direct(plain, O_RDONLY);
     return {std::move(plain), std::move(direct)};
   }
-  Result<OpenOnDemand::Opened> open_again() const {
+  Result<OpenOnDemand::OpenedFile> open_again() const {
     CKPT_ASSIGN(Descriptor file, open_for_reading(path_));
     CKPT_TRY(in(path_, check_same_file(file, status_)));
     return with_direct(std::move(file));

@@ -11,13 +11,13 @@ namespace ckpt {
 namespace {
 
 // All that are open, the one used last in front.
-struct OpenNow {
+struct OpenFileList {
   std::mutex mutex;
   std::list<OpenOnDemand*> files;
   size_t limit;
 
   // A quarter of what the process may have: each file is open twice, and others need some too.
-  OpenNow() {
+  OpenFileList() {
     struct rlimit allowed {};
     const bool known = ::getrlimit(RLIMIT_NOFILE, &allowed) == 0;
     limit = std::clamp<size_t>(known ? allowed.rlim_cur / 4 : 256, 8, 4096);
@@ -25,8 +25,8 @@ struct OpenNow {
 };
 
 // Never destroyed: sources may live as long as the process.
-OpenNow& open_now() {
-  static OpenNow& all = *new OpenNow;
+OpenFileList& open_now() {
+  static OpenFileList& all = *new OpenFileList;
   return all;
 }
 
@@ -47,10 +47,10 @@ Status check_same_file(const Descriptor& file, const struct stat& first) {
                         "became another file while it was used");
 }
 
-OpenOnDemand::OpenOnDemand(Opened first, Open again)
-    : again_(std::move(again)), opened_(std::make_shared<const Opened>(std::move(first))) {
+OpenOnDemand::OpenOnDemand(OpenedFile first, Open again)
+    : again_(std::move(again)), opened_(std::make_shared<const OpenedFile>(std::move(first))) {
   std::vector<Lease> closed;  // behind the lock
-  OpenNow& all = open_now();
+  OpenFileList& all = open_now();
   const std::lock_guard lock(all.mutex);
   place_ = all.files.insert(all.files.begin(), this);
   for (; all.files.size() > all.limit; all.files.pop_back()) {
@@ -59,14 +59,14 @@ OpenOnDemand::OpenOnDemand(Opened first, Open again)
 }
 
 OpenOnDemand::~OpenOnDemand() {
-  OpenNow& all = open_now();
+  OpenFileList& all = open_now();
   const std::lock_guard lock(all.mutex);
   if (opened_ != nullptr) all.files.erase(place_);
 }
 
 Result<OpenOnDemand::Lease> OpenOnDemand::use() {
   std::vector<Lease> closed;  // behind the lock
-  OpenNow& all = open_now();
+  OpenFileList& all = open_now();
   {
     const std::lock_guard lock(all.mutex);
     if (opened_ != nullptr) {
@@ -74,8 +74,8 @@ Result<OpenOnDemand::Lease> OpenOnDemand::use() {
       return opened_;
     }
   }
-  CKPT_ASSIGN(Opened again, again_());
-  auto lease = std::make_shared<const Opened>(std::move(again));
+  CKPT_ASSIGN(OpenedFile again, again_());
+  auto lease = std::make_shared<const OpenedFile>(std::move(again));
   const std::lock_guard lock(all.mutex);
   if (opened_ != nullptr) return opened_;  // another thread was faster
   opened_ = lease;

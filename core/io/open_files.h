@@ -21,15 +21,15 @@ namespace ckpt {
 
 class OpenOnDemand {
  public:
-  struct Opened {
+  struct OpenedFile {
     Descriptor plain;
     Descriptor direct;  // the same file opened for direct I/O; may be closed
   };
-  using Lease = std::shared_ptr<const Opened>;  // stays open as long as somebody holds it
-  using Open = std::function<Result<Opened>()>;
+  using Lease = std::shared_ptr<const OpenedFile>;  // stays open as long as somebody holds it
+  using Open = std::function<Result<OpenedFile>()>;
 
   // `again` opens the same file once more.
-  OpenOnDemand(Opened first, Open again);
+  OpenOnDemand(OpenedFile first, Open again);
   OpenOnDemand(const OpenOnDemand&) = delete;
   OpenOnDemand& operator=(const OpenOnDemand&) = delete;
   ~OpenOnDemand();

@@ -40,7 +40,7 @@ Status remove_left(const OpenFolder& parent, const fs::path& path, bool is_folde
 
 }  // namespace
 
-Failure at_work(const fs::path& path) {
+Failure in_use_failure(const fs::path& path) {
   return misuse_hint("again when it is done", "{}: another ckpt is at work on this output just now",
                      path.string());
 }
@@ -61,7 +61,7 @@ Status refuse_at_work(const fs::path& path) {
               parent.find_file(path.filename().string(), O_RDONLY | O_NONBLOCK));
   if (!left) return {};
   CKPT_ASSIGN(const bool is_free, lock_for_run(left->get(), path));
-  return is_free ? Status() : Status(at_work(path));
+  return is_free ? Status() : Status(in_use_failure(path));
 }
 
 Result<LockedTemporary> LockedTemporary::make(const fs::path& path, const Check& check,
@@ -74,18 +74,18 @@ Result<LockedTemporary> LockedTemporary::make(const fs::path& path, const Check&
               parent.find_file(name, is_folder ? kAsFolder : O_RDWR | O_NONBLOCK));
   if (left) {
     CKPT_ASSIGN(const bool is_left, lock_for_run(left->get(), path));
-    if (!is_left) return at_work(path);
+    if (!is_left) return in_use_failure(path);
   }
   if (check) CKPT_TRY(check());
   if (left || was_there) CKPT_TRY(remove_left(parent, path, is_folder));
   CKPT_ASSIGN(std::optional<Descriptor> made,
               parent.make_new(name, is_folder ? kAsFolder : O_WRONLY));
-  if (!made) return at_work(path);
+  if (!made) return in_use_failure(path);
   LockedTemporary out(path, std::move(parent), std::move(*made));
   CKPT_ASSIGN(const bool is_own, lock_for_run(out.descriptor(), path));
   if (is_own) return out;
   out.keep();
-  return at_work(path);
+  return in_use_failure(path);
 }
 
 Result<LockedTemporary> LockedTemporary::file(const fs::path& path, const Check& check) {
@@ -103,7 +103,7 @@ LockedTemporary::~LockedTemporary() {
 
 Status LockedTemporary::require_own() const {
   CKPT_ASSIGN(const bool is_own, leads_to(path_, descriptor_.get()));
-  return is_own ? Status() : Status(at_work(path_));
+  return is_own ? Status() : Status(in_use_failure(path_));
 }
 
 Status LockedTemporary::publish(const std::string& to, bool may_replace) const {

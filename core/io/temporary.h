@@ -21,7 +21,7 @@ namespace ckpt {
 // locks. Fails: kIo.
 Result<bool> lock_for_run(int descriptor, const std::filesystem::path& path);
 // kUsage: another run has `path`.
-Failure at_work(const std::filesystem::path& path);
+Failure in_use_failure(const std::filesystem::path& path);
 
 // Fails: kUsage if another run has locked `path`, a file or folder; kIo.
 Status refuse_at_work(const std::filesystem::path& path);

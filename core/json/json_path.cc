@@ -86,18 +86,18 @@ bool KeyedJson::set(const JsonPath& path, JsonText value) {
   return old.json != nullptr || at.json->is_object();
 }
 
-KeyedJson::Removed KeyedJson::remove(const JsonPath& path) {
+KeyedJson::RemoveResult KeyedJson::remove(const JsonPath& path) {
   const Node at = holder(path, false);
-  if (at.json == nullptr) return Removed::kAbsent;
-  if (at.json->is_array()) return Removed::kIsItem;
-  if (step(at, path.back()).json == nullptr) return Removed::kAbsent;
+  if (at.json == nullptr) return RemoveResult::kAbsent;
+  if (at.json->is_array()) return RemoveResult::kIsItem;
+  if (step(at, path.back()).json == nullptr) return RemoveResult::kAbsent;
   const auto [first, last] = at.keys->places.equal_range(path.back());
   for (auto each = first; each != last; ++each) {
     at.keys->removed.insert(each->second);
     at.keys->inside.erase(each->second);
   }
   at.keys->places.erase(first, last);
-  return Removed::kYes;
+  return RemoveResult::kYes;
 }
 
 void KeyedJson::erase_removed(JsonText& json, Keys& keys) {

@@ -35,8 +35,8 @@ class KeyedJson {
   const JsonText* find(const JsonPath& path);
   // Creates missing objects. False if a part of the path is not a container, or an item is absent.
   bool set(const JsonPath& path, JsonText value);
-  enum class Removed { kYes, kAbsent, kIsItem };  // an item of an array, which stays
-  Removed remove(const JsonPath& path);
+  enum class RemoveResult { kYes, kAbsent, kIsItem };  // an item of an array, which stays
+  RemoveResult remove(const JsonPath& path);
 
  private:
   struct Keys {

@@ -35,8 +35,8 @@ struct Document::Content {
   std::once_flag tree_once, values_once, tokenizer_once;
 
   // Takes the fault of a key that is set twice where its last value counts.
-  struct Taken {
-    explicit Taken(const Content& of) : takes(of.keys_counted == Keys::kLastCounts) {}
+  struct FaultPolicy {
+    explicit FaultPolicy(const Content& of) : takes(of.keys_counted == Keys::kLastCounts) {}
     Status* fault() { return takes ? &ignored : nullptr; }
 
     const bool takes;
@@ -44,13 +44,14 @@ struct Document::Content {
   };
 
   auto parsed_tree() {
-    std::call_once(tree_once, [&] { tree = shared(JsonText::parse(text, Taken(*this).fault())); });
+    std::call_once(tree_once,
+                   [&] { tree = shared(JsonText::parse(text, FaultPolicy(*this).fault())); });
     return tree;
   }
   auto parsed_values() {
     std::call_once(values_once, [&] {
       values = text.size() > kMaxTreeBytes
-                   ? shared(parse_json("", text, Taken(*this).fault()))
+                   ? shared(parse_json("", text, FaultPolicy(*this).fault()))
                    : parsed_tree().map([](const auto& of) {
                        return std::make_shared<const JsonValue>(of->value());
                      });
@@ -59,7 +60,7 @@ struct Document::Content {
   }
   const Result<TokenizerJson>& parsed_tokenizer() {
     std::call_once(tokenizer_once,
-                   [&] { tokenizer = parse_tokenizer_json(text, Taken(*this).fault()); });
+                   [&] { tokenizer = parse_tokenizer_json(text, FaultPolicy(*this).fault()); });
     return tokenizer;
   }
 };

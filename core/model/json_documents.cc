@@ -41,8 +41,8 @@ Result<std::optional<JsonText>> read_config(const Checkpoint& checkpoint) {
 
 void write_json(Checkpoint& checkpoint, std::string_view path, const JsonDocument& document) {
   if (const Document* old = checkpoint.find_document(path)) {
-    const auto said = old->tree();
-    if (said && **said == document.root) return;
+    const auto declared = old->tree();
+    if (declared && **declared == document.root) return;
   }
   checkpoint.set_document(std::string(path), document.root.dump(document.style));
 }

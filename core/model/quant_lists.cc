@@ -108,8 +108,8 @@ std::string escaped_dots(std::string_view name) {
   return out;
 }
 
-void edit_module_lists(JsonText& said, const EditEntry& edit) {
-  for (auto& [key, value] : said.members()) {
+void edit_module_lists(JsonText& declared, const EditEntry& edit) {
+  for (auto& [key, value] : declared.members()) {
     const auto row =
         std::find_if(std::begin(kUnquantizedLists), std::end(kUnquantizedLists),
                      [&](const ModuleList& list) { return list.key == std::string_view(key); });

@@ -49,9 +49,9 @@ EntryFront front_of(std::string_view entry);
 // The expression that fits `name`.
 std::string escaped_dots(std::string_view name);
 
-// Calls `edit` for the entries of all lists of modules below `said`, also those of quantized
+// Calls `edit` for the entries of all lists of modules below `declared`, also those of quantized
 // modules. The result replaces the entry; nullopt removes it.
 using EditEntry = std::function<std::optional<std::string>(const std::string& entry)>;
-void edit_module_lists(JsonText& said, const EditEntry& edit);
+void edit_module_lists(JsonText& declared, const EditEntry& edit);
 
 }  // namespace ckpt

@@ -60,13 +60,13 @@ struct Context {
 
 // The most that a transform may change. Documents: no tensors, so a folder's weight files need not
 // be opened. Names: names, order and number of tensors, but not the bytes of their values.
-enum class Touches : uint8_t { kDocuments, kNames, kValues };
+enum class ChangeScope : uint8_t { kDocuments, kNames, kValues };
 
 struct Transform {
   std::string_view name, help;
   OptionRules options;
   Result<Checkpoint> (*run)(Checkpoint, const OptionValues&, const Context&);
-  Touches touches = Touches::kValues;
+  ChangeScope touches = ChangeScope::kValues;
 
   // Fails: kUsage, as OptionValues::read; as the step.
   Result<Checkpoint> apply(Checkpoint checkpoint, const Options& given,
@@ -74,7 +74,9 @@ struct Transform {
 
   // The word for users: "metadata" steps are fast and safe in place, "payload" steps rewrite
   // weights.
-  std::string_view effect() const { return touches == Touches::kValues ? "payload" : "metadata"; }
+  std::string_view effect() const {
+    return touches == ChangeScope::kValues ? "payload" : "metadata";
+  }
 };
 
 using Transforms = std::span<const Transform* const>;

@@ -37,13 +37,13 @@ Failure file_failure(const std::filesystem::path& path, uint64_t size_bytes, int
 }  // namespace
 
 // Memory that one thread hashes while another writes it to the file.
-struct FileWriter::Held {
+struct FileWriter::SharedPiece {
   BufferPool& pool;
   Piece piece;
-  Held(BufferPool& of, Piece held) : pool(of), piece(std::move(held)) {}
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
-  ~Held() { pool.give(std::move(piece.buffer)); }
+  SharedPiece(BufferPool& of, Piece held) : pool(of), piece(std::move(held)) {}
+  SharedPiece(const SharedPiece&) = delete;
+  SharedPiece& operator=(const SharedPiece&) = delete;
+  ~SharedPiece() { pool.give(std::move(piece.buffer)); }
 };
 
 FileWriter::FileWriter(std::filesystem::path path, uint64_t size_bytes, BufferPool& pool,
@@ -93,18 +93,18 @@ Result<std::unique_ptr<FileWriter>> FileWriter::create(NewFile file, uint64_t si
   const auto with_direct = [size_bytes](Descriptor plain) {
     Descriptor direct;
     if (size_bytes >= kMinDirectBytes) direct = open_direct(plain, O_WRONLY);
-    return OpenOnDemand::Opened{std::move(plain), std::move(direct)};
+    return OpenOnDemand::OpenedFile{std::move(plain), std::move(direct)};
   };
   struct stat status{};
   const bool is_known = ::fstat(file.descriptor.get(), &status) == 0;
-  OpenOnDemand::Opened opened = with_direct(std::move(file.descriptor));
+  OpenOnDemand::OpenedFile opened = with_direct(std::move(file.descriptor));
   if (!reopen || !is_known) {
-    writer->always_open_ = std::make_shared<const OpenOnDemand::Opened>(std::move(opened));
+    writer->always_open_ = std::make_shared<const OpenOnDemand::OpenedFile>(std::move(opened));
     return writer;
   }
   const auto again = [reopen = std::move(reopen), with_direct, status,
                       flags = mode.open_flags() & ~(O_CREAT | O_EXCL),
-                      path = writer->path_.string()]() -> Result<OpenOnDemand::Opened> {
+                      path = writer->path_.string()]() -> Result<OpenOnDemand::OpenedFile> {
     CKPT_ASSIGN(Descriptor plain, reopen(flags | O_NONBLOCK));
     CKPT_TRY(in(path, check_same_file(plain, status)));
     return with_direct(std::move(plain));
@@ -130,7 +130,7 @@ Status FileWriter::refuse_other_files(const Descriptor& file) const {
                      path_.string());
 }
 
-Status FileWriter::write_all(const OpenOnDemand::Opened& file, bool is_direct,
+Status FileWriter::write_all(const OpenOnDemand::OpenedFile& file, bool is_direct,
                              std::span<const std::byte> bytes, uint64_t offset_bytes) const {
   const TraceSpan span("write");
   while (!bytes.empty()) {
@@ -211,7 +211,7 @@ Sha256State FileWriter::hashed() {
   return state_;
 }
 
-void FileWriter::go_on_from(const Sha256State& state) {
+void FileWriter::resume_hash(const Sha256State& state) {
   const std::lock_guard lock(mutex_);
   if (!mode_.hashes || state.size_bytes > size_bytes_) return;
   auto sha256 = Sha256::from(state);
@@ -235,14 +235,15 @@ uint64_t FileWriter::hashed_before(uint64_t offset_bytes, uint64_t size_bytes) c
 // Hashed by whichever thread comes to it, while this one writes it: the chain of the hash does not
 // wait for the file system.
 Status FileWriter::put_kept(Piece piece) {
-  const auto held = std::make_shared<Held>(pool_, std::move(piece));
+  const auto held = std::make_shared<SharedPiece>(pool_, std::move(piece));
   const std::span<const std::byte> bytes = held->piece.bytes;
   const uint64_t offset = held->piece.offset_bytes;
   std::unique_lock lock(mutex_);
   const uint64_t known = hashed_before(offset, bytes.size());
-  let_go(known);
+  release_bytes(known);
   if (known < bytes.size()) {
-    waiting_.emplace(offset + known, Waiting{bytes.size() - known, bytes.subspan(known), held});
+    waiting_.emplace(offset + known,
+                     UnhashedBytes{bytes.size() - known, bytes.subspan(known), held});
   }
   lock.unlock();
   CKPT_TRY(write(bytes, offset));
@@ -255,12 +256,12 @@ Status FileWriter::put_written(uint64_t offset_bytes, uint64_t size_bytes) {
   std::unique_lock lock(mutex_);
   const uint64_t known = hashed_before(offset_bytes, size_bytes);
   if (known == size_bytes) return {};
-  waiting_.emplace(offset_bytes + known, Waiting{size_bytes - known, {}, {}});
+  waiting_.emplace(offset_bytes + known, UnhashedBytes{size_bytes - known, {}, {}});
   return hash_waiting(lock);
 }
 
 // Bytes after `run` that are only on disk are read back with it, in large steps.
-void FileWriter::join_written(uint64_t start_bytes, Waiting& run) {
+void FileWriter::join_written(uint64_t start_bytes, UnhashedBytes& run) {
   for (auto next = waiting_.begin(); next != waiting_.end() && run.size_bytes < kMaxKeptBytes;
        next = waiting_.erase(next)) {
     if (next->first != start_bytes + run.size_bytes || !next->second.bytes.empty()) return;
@@ -274,7 +275,7 @@ Status FileWriter::hash_waiting(std::unique_lock<std::mutex>& lock) {
   hashing_ = true;
   Status status;
   while (status && !waiting_.empty() && waiting_.begin()->first == hashed_bytes_) {
-    Waiting next = std::move(waiting_.begin()->second);
+    UnhashedBytes next = std::move(waiting_.begin()->second);
     waiting_.erase(waiting_.begin());
     const uint64_t start = hashed_bytes_;
     const bool kept = next.memory != nullptr;
@@ -289,7 +290,7 @@ Status FileWriter::hash_waiting(std::unique_lock<std::mutex>& lock) {
     }
     lock.lock();
     hashed_bytes_ += next.size_bytes;
-    if (kept) let_go(next.size_bytes);
+    if (kept) release_bytes(next.size_bytes);
     admit_waiters();
     if (status && hashed_bytes_ - state_.size_bytes >= kStateEveryBytes) state_ = sha256_.state();
   }
@@ -303,7 +304,7 @@ void FileWriter::keep(uint64_t size_bytes) {
   if (mode_.room != nullptr) mode_.room->used_bytes += size_bytes;
 }
 
-void FileWriter::let_go(uint64_t size_bytes) {
+void FileWriter::release_bytes(uint64_t size_bytes) {
   kept_bytes_ -= size_bytes;
   if (mode_.room != nullptr) mode_.room->used_bytes -= size_bytes;
 }
@@ -385,7 +386,7 @@ Status FileWriter::sync_data() {
 }
 
 // After the rest is on disk, so that a power cut cannot keep the head alone.
-Status FileWriter::write_head(const OpenOnDemand::Opened& file) const {
+Status FileWriter::write_head(const OpenOnDemand::OpenedFile& file) const {
   if (head_.empty() || !mode_.hashes) return {};
   if (retried([&] { return ::fdatasync(file.plain.get()); }) != 0) {
     return file_failure(path_, size_bytes_, errno);

@@ -67,7 +67,7 @@ class FileWriter {
   Sha256State hashed();
   // Resumes the hash of an earlier run: the bytes that it covers are not read back. Call before
   // anything is put. Has no effect if `state` does not fit this file.
-  void go_on_from(const Sha256State& state);
+  void resume_hash(const Sha256State& state);
   // finish() writes these first bytes of the file, put() does not: without them an unfinished file
   // is not a model, even if it was copied or its ledger is lost. A writer that does not hash leaves
   // them to the run that finishes the file. Call before anything is put.
@@ -85,19 +85,19 @@ class FileWriter {
   Result<OpenOnDemand::Lease> use();
   void leave_out_head(std::span<const std::byte>& bytes, uint64_t& offset_bytes) const;
   Status write(std::span<const std::byte> bytes, uint64_t offset_bytes);
-  Status write_all(const OpenOnDemand::Opened& file, bool is_direct,
+  Status write_all(const OpenOnDemand::OpenedFile& file, bool is_direct,
                    std::span<const std::byte> bytes, uint64_t offset_bytes) const;
   bool fits(uint64_t offset_bytes, uint64_t size_bytes, Turn turn) const;
   bool make_room(const Piece& piece, Turn turn);
   void admit_waiters();
   void keep(uint64_t size_bytes);
-  void let_go(uint64_t size_bytes);
+  void release_bytes(uint64_t size_bytes);
   uint64_t hashed_before(uint64_t offset_bytes, uint64_t size_bytes) const;
-  struct Held;
+  struct SharedPiece;
   Status put_kept(Piece piece);
   Status hash_waiting(std::unique_lock<std::mutex>& lock);
   Status read_back(uint64_t offset_bytes, uint64_t size_bytes);
-  Status write_head(const OpenOnDemand::Opened& file) const;
+  Status write_head(const OpenOnDemand::OpenedFile& file) const;
 
   std::filesystem::path path_;
   uint64_t size_bytes_;
@@ -108,10 +108,10 @@ class FileWriter {
   std::optional<OpenOnDemand> on_demand_;  // else
 
   // Bytes that are not yet hashed; without memory: only on disk.
-  struct Waiting {
+  struct UnhashedBytes {
     uint64_t size_bytes;
     std::span<const std::byte> bytes;
-    std::shared_ptr<Held> memory;  // also of the thread that writes it
+    std::shared_ptr<SharedPiece> memory;  // also of the thread that writes it
   };
   // A thread that waits for room for its piece.
   struct Waiter {
@@ -119,12 +119,12 @@ class FileWriter {
     bool is_admitted = false;
     std::condition_variable changed;
   };
-  void join_written(uint64_t start_bytes, Waiting& run);
+  void join_written(uint64_t start_bytes, UnhashedBytes& run);
   std::mutex mutex_;
-  std::map<uint64_t, Waiting> waiting_;  // by offset
-  uint64_t kept_bytes_ = 0;              // in buffers of waiting_, or about to be
-  uint64_t hashed_bytes_ = 0;            // from the start of the file
-  std::map<uint64_t, Waiter*> waiters_;  // by the offset of their pieces
+  std::map<uint64_t, UnhashedBytes> waiting_;  // by offset
+  uint64_t kept_bytes_ = 0;                    // in buffers of waiting_, or about to be
+  uint64_t hashed_bytes_ = 0;                  // from the start of the file
+  std::map<uint64_t, Waiter*> waiters_;        // by the offset of their pieces
   bool hashing_ = false;  // a thread is at it; it takes what others leave in waiting_
   std::condition_variable hash_stopped_;
   Sha256 sha256_;               // of the thread that is hashing_

@@ -146,7 +146,7 @@ Status sync_folders(const OpenFolder& base, const Journal& journal) {
 }
 
 // Whoever could write the journal decides what happens to the files that it names.
-Status judge_journal(const fs::path& path, const Belongs& belongs, JournalFrom from) {
+Status judge_journal(const fs::path& path, const FileFilter& belongs, JournalFrom from) {
   CKPT_TRY(require_own_journal(path));
   auto found = read_journal(path);
   if (!found) {
@@ -266,8 +266,8 @@ Status carry_out_one(const fs::path& path, const JournalLine& line, const StepHo
   return remove_staging(path, hook);
 }
 
-Result<PatchState> recover_patch(const fs::path& path, const Belongs& belongs, const StepHook& hook,
-                                 JournalFrom from) {
+Result<PatchState> recover_patch(const fs::path& path, const FileFilter& belongs,
+                                 const StepHook& hook, JournalFrom from) {
   CKPT_ASSIGN(const PatchState found, patch_state(path));
   if (found == PatchState::kNone) return PatchState::kNone;
   CKPT_ASSIGN(const Descriptor lock, lock_staging(path, false));

@@ -107,7 +107,7 @@ Result<BoundJournal> parse_journal(std::string_view text);
 
 // Whether a patch of the checkpoint may change a file of this name, relative to base_of(path). The
 // caller provides this, because core knows no file names.
-using Belongs = std::function<bool(const std::string& name)>;
+using FileFilter = std::function<bool(const std::string& name)>;
 
 // Writes the journal: the point of no return. Requires: the lock; every file in files/ is synced.
 Status commit(const std::filesystem::path& path, const Journal& journal, const StepHook& hook);
@@ -125,7 +125,7 @@ enum class JournalFrom : uint8_t { kHere, kCopied };
 // Finishes an earlier patch if it was decided, and removes its leftovers if not. Fails: as
 // carry_out and lock_staging; kUsage for a journal that was not written here, by this user,
 // for files of the checkpoint. Returns what was found.
-Result<PatchState> recover_patch(const std::filesystem::path& path, const Belongs& belongs,
+Result<PatchState> recover_patch(const std::filesystem::path& path, const FileFilter& belongs,
                                  const StepHook& hook = {}, JournalFrom from = JournalFrom::kHere);
 
 }  // namespace ckpt

@@ -16,9 +16,9 @@ void remove_empty_folder(const fs::path& out) {
   if (fs::symlink_status(out, error).type() == fs::file_type::directory) fs::remove(out, error);
 }
 
-class Elsewhere {
+class PatchedCopy {
  public:
-  Elsewhere(const Patch& patch, const fs::path& out, LinkWay link, const PatchOptions& options)
+  PatchedCopy(const Patch& patch, const fs::path& out, LinkWay link, const PatchOptions& options)
       : patch_(patch), options_(options), link_(link), out_{out, {}, patch.after.layout} {
     out_.layout.is_folder = true;
   }
@@ -135,7 +135,7 @@ Result<ExecuteReport> write_patched(const Patch& patch, const fs::path& out, Lin
     plan.outputs.push_back({out, patch.after.checkpoint, patch.after.layout});
     return execute(plan, options.execute);
   }
-  return Elsewhere(patch, out, link, options).run();
+  return PatchedCopy(patch, out, link, options).run();
 }
 
 }  // namespace ckpt

@@ -277,7 +277,7 @@ Result<Ledger> Ledger::open(const fs::path& path) {
   }
   CKPT_TRY(require_ours(descriptor, path));
   CKPT_ASSIGN(const bool is_locked, lock_for_run(descriptor, path));
-  if (!is_locked) return at_work(path);
+  if (!is_locked) return in_use_failure(path);
   struct stat held{};
   if (::fstat(descriptor, &held) != 0) return ledger_failure(path, "cannot be examined", errno);
   // Empty the ledger when starting over: never another file that was given this name.
@@ -302,7 +302,7 @@ Status Ledger::begin(const LedgerHead& head) {
   return append(render(head));
 }
 
-Status Ledger::go_on(const LedgerContent& content) {
+Status Ledger::continue_after(const LedgerContent& content) {
   end_bytes_ = content.sound_bytes;
   if (::ftruncate(descriptor_.get(), static_cast<off_t>(end_bytes_)) != 0) {
     return ledger_failure(path_, "cannot be written", errno);

@@ -91,7 +91,7 @@ class Ledger {
   // Starts over.
   Status begin(const LedgerHead& head);
   // Continues after the entries that were read.
-  Status go_on(const LedgerContent& content);
+  Status continue_after(const LedgerContent& content);
   // One batch: lines, each with its '\n'. Fails: kIo; the file stays readable.
   Status append(std::string_view lines);
   Status sync();

@@ -31,7 +31,7 @@ bool is_before(const timespec& a, const timespec& b) {
 
 // A file with this name is one that a run of this user was about to rename: on the way it has its
 // final mode already.
-bool is_made_here(const fs::path& path, uint64_t inode) {
+bool is_own_rename(const fs::path& path, uint64_t inode) {
   const auto status = stat_of(path);
   return status && status->st_ino == inode && is_ours(path, *status, Guard::kOwner);
 }
@@ -158,8 +158,8 @@ Status Resume::open_share() {
 
 // Finished work of shares, including earlier runs of this one.
 Status Resume::read_shares(const LedgerHead& head) {
-  CKPT_ASSIGN(std::vector<FoundLedger> found, find_ledgers(plan_, head));
-  for (FoundLedger& ledger : found) {
+  CKPT_ASSIGN(std::vector<LedgerFile> found, find_ledgers(plan_, head));
+  for (LedgerFile& ledger : found) {
     const bool is_own = ledger.path == ledgers_[0].path();
     const bool is_known = !ledger.content.head.plan.empty();
     if (is_known && !ledger.is_ours && !options_.force) {
@@ -176,7 +176,7 @@ Status Resume::begin_ledgers(const LedgerHead& head) {
   if (leftovers_ == Leftovers::kPublish) return {};
   const bool goes_on = own_ && (is_share() || leftovers_ == Leftovers::kKeep);
   for (size_t i = goes_on ? 1 : 0; i < ledgers_.size(); ++i) CKPT_TRY(ledgers_[i].begin(head));
-  return goes_on ? ledgers_[0].go_on(*own_) : Status{};
+  return goes_on ? ledgers_[0].continue_after(*own_) : Status{};
 }
 
 Status Resume::decide(const LedgerHead& head) {
@@ -231,7 +231,7 @@ Result<bool> Resume::is_ready(const LedgerContent& content) const {
     if (entry.kind != Kind::kPublish || entry.numbers[0] >= plan_.outputs.size()) continue;
     const Output& output = plan_.outputs[entry.numbers[0]];
     if (entry.numbers[1] >= names_of(output)) continue;
-    const bool is_partial = is_made_here(partial_name(output, entry.numbers[1]), entry.numbers[2]);
+    const bool is_partial = is_own_rename(partial_name(output, entry.numbers[1]), entry.numbers[2]);
     const bool is_final = is_published_here(final_name(output, entry.numbers[1]), entry.numbers[2]);
     found += is_partial || is_final ? 1 : 0;
     // Exchanged, but what was replaced is still to go.
@@ -318,7 +318,7 @@ void Resume::start(OutputFiles& files, LedgerKeeper::Failed failed) {
   (void)ledgers_[0].append(lines);
   if (leftovers_ == Leftovers::kKeep) {
     for (const auto& [file, state] : hashed_) {
-      files.writer(file.first, file.second).go_on_from(state);
+      files.writer(file.first, file.second).resume_hash(state);
     }
   }
   const auto sync = [&files](LedgerKeeper::FileNumber file) -> Result<Sha256State> {

@@ -29,8 +29,8 @@
 #include "core/model/codec.h"
 #include "core/outputs/execute_options.h"
 #include "core/outputs/output_files.h"
-#include "core/resume/found_ledgers.h"
 #include "core/resume/ledger.h"
+#include "core/resume/ledger_files.h"
 #include "core/resume/range_set.h"
 
 namespace ckpt {

@@ -13,7 +13,7 @@
 #include "core/base/numbered_name.h"
 #include "core/io/folder.h"
 #include "core/outputs/place.h"
-#include "core/resume/found_ledgers.h"
+#include "core/resume/ledger_files.h"
 #include "core/resume/range_set.h"
 
 namespace ckpt {
@@ -74,12 +74,12 @@ Result<std::map<uint64_t, uint64_t>> sizes_of(const fs::path& temporary) {
 // How much of the temporary the ledgers call finished; nullopt where they do not speak of it, as
 // those of second outputs.
 Result<std::optional<unsigned>> percent_done(const fs::path& temporary,
-                                             const std::vector<FoundLedger>& ledgers) {
+                                             const std::vector<LedgerFile>& ledgers) {
   using FileNumber = std::pair<uint64_t, uint64_t>;
   CKPT_ASSIGN(const auto sizes, sizes_of(temporary));
   std::map<FileNumber, uint64_t> known;
   std::map<FileNumber, RangeSet> written;
-  for (const FoundLedger& ledger : ledgers) {
+  for (const LedgerFile& ledger : ledgers) {
     for (const LedgerEntry& entry : ledger.content.entries) {
       const FileNumber file{entry.numbers[0], entry.numbers[1]};
       const uint64_t* size = find_mapped(sizes, entry.numbers[2]);
@@ -107,7 +107,7 @@ Status refuse_unfinished_output(const fs::path& path) {
     if (ledgers.empty()) continue;
     std::string command;
     const bool is_shared = ledgers.front().share_count > 0;
-    for (FoundLedger& ledger : ledgers) {
+    for (LedgerFile& ledger : ledgers) {
       auto content = peek_ledger(ledger.path);
       // Of another user, or torn: what it says is not repeated.
       if (!content || !*content) continue;

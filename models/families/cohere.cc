@@ -89,7 +89,7 @@ const Family kCohere2 = {
     .parameters = {kCohereFrame, rows::kAttention, rows::kAttentionBias, rows::kMlp},
     .has_gguf_head = false,
     .window_period = 4,
-    .untold = "layer_types (full attention in each fourth)",
+    .absent_in_gguf = "layer_types (full attention in each fourth)",
 };
 
 }  // namespace ckpt

@@ -38,7 +38,7 @@ Result<uint64_t> leading_dense(const Fields& fields) {
   return static_cast<uint64_t>(std::ranges::find(types, "sparse") - types.begin());
 }
 Result<uint64_t> dense_width(const Fields& fields) {
-  const bool has_own = fields.said("prefix_dense_intermediate_size") != nullptr;
+  const bool has_own = fields.declared("prefix_dense_intermediate_size") != nullptr;
   return fields.count(has_own ? "prefix_dense_intermediate_size" : "intermediate_size");
 }
 
@@ -72,8 +72,9 @@ const Family kCohere2Moe = {
     .defaults = kCohere2MoeDefaults,
     .parameters = {kCohere2MoeLayer, rows::kAttention, rows::kExpertProjections},
     .nextn = NextnLayers::kKept,
-    .graph_constants = {{.field = "prefix_dense_intermediate_size", .value = "null",
-                         .may_be_said = true}},
+    .graph_constants = {{.field = "prefix_dense_intermediate_size",
+                         .value = "null",
+                         .overridable = true}},
     .own_spellings = "num_experts expert_selection_fn",
 };
 

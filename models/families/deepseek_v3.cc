@@ -213,7 +213,7 @@ constexpr RowLists<ParameterRule> kDeepseekV3Rules{rows::kFrame, kMlaAttention, 
                                                    rows::kRoutedExperts, rows::kNextn};
 
 constexpr GraphConstants kMlaConstants{
-    {.field = "num_nextn_predict_layers", .value = "0", .may_be_said = true},
+    {.field = "num_nextn_predict_layers", .value = "0", .overridable = true},
     {"rope_interleave", "true"}};
 
 // One key-value head in the file is as many as there are heads.
@@ -231,7 +231,7 @@ constexpr Family with_latents(Family made) {
   if (made.name.empty()) {
     made.name = "deepseek2";
     made.graph_constants = kMlaConstants;
-    made.untold = "mscale (as mscale_all_dim)";
+    made.absent_in_gguf = "mscale (as mscale_all_dim)";
   }
   if (made.names.empty()) made.names = kMlaLists;
   made.keys = kDeepseekV3Keys;

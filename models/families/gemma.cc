@@ -154,7 +154,7 @@ const Family kGemma3 = {
     .tokenizer = {.piece_file = PieceFile::kPreferred, .adds_space_prefix = false},
     .window_period = 6,
     .add_graph_fields = [](const GraphConfig& made) { add_query_scale(made, 62); },
-    .untold = "layer_types (full attention in each sixth)",
+    .absent_in_gguf = "layer_types (full attention in each sixth)",
 };
 
 // EmbeddingGemma: Gemma 3 without a mask, under names without "model.".

@@ -75,7 +75,7 @@ const Family kGptOss = {
     .graph_constants = {{"swiglu_limit", "7.0"}},
     .window_period = 2,
     .add_graph_fields = add_windows,
-    .untold = "layer_types (sliding and full attention in turn), rope truncate (false)",
+    .absent_in_gguf = "layer_types (sliding and full attention in turn), rope truncate (false)",
 };
 
 }  // namespace ckpt

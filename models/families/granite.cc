@@ -134,7 +134,7 @@ bool has_no_mamba(const JsonValue& config) {
 }
 constexpr GraphConstants kTurnedConstants{{"position_embedding_type", "\"rope\""}};
 constexpr GraphConstants kUnturnedConstants{{"position_embedding_type", "\"nope\""}};
-constexpr std::string_view kTurnedUntold =
+constexpr std::string_view kAbsentInGguf =
     "position_embedding_type (rope, as llama.cpp computes such files)";
 
 void add_mamba_head(const GraphConfig& made) {
@@ -170,9 +170,10 @@ constexpr Family granite(std::string_view name, const RowLists<NameRule>& names,
                              : std::span<const KeyRule>(kAttentionGraniteKeys),
       .graph_constants = is_hybrid ? kUnturnedConstants : kTurnedConstants,
       .add_graph_fields = add_mamba_head,
-      .untold = is_hybrid ? "max_position_embeddings (such files say 1048576, whatever the model "
-                            "was trained for)"
-                          : kTurnedUntold,
+      .absent_in_gguf = is_hybrid
+                            ? "max_position_embeddings (such files say 1048576, whatever the model "
+                              "was trained for)"
+                            : kAbsentInGguf,
   };
 }
 constexpr Family granite3(Family made) {
@@ -183,7 +184,7 @@ constexpr Family granite3(Family made) {
   made.tokenizer = kLlamaTokenizer;
   made.refused_rope = "llama3";
   made.graph_constants = kTurnedConstants;
-  made.untold = kTurnedUntold;
+  made.absent_in_gguf = kAbsentInGguf;
   return made;
 }
 

@@ -84,7 +84,7 @@ const Family kLlama4 = {
                         {"attn_scale", "0.1"}},
     .window_period = 4,
     .add_graph_fields = add_qk_norm,
-    .untold =
+    .absent_in_gguf =
         "attention_chunk_size (8192), no_rope_layers (each fourth), use_qk_norm (but with "
         "128 experts)",
 };

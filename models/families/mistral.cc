@@ -54,7 +54,7 @@ constexpr Family mistral3(Family made) {
   made.has_rope_factors = true;
   made.tokenizer = kLlamaTokenizer;
   made.add_graph_fields = add_mscale;
-  made.untold = "mscale (1, as llama.cpp computes such files)";
+  made.absent_in_gguf = "mscale (1, as llama.cpp computes such files)";
   return made;
 }
 

@@ -141,7 +141,7 @@ const Family kPhi2 = {
     .defaults = kPhi2Defaults,
     .parameters = {kPhi2Rows, rows::kQkvBias, kPhi2Norms},
     .has_common_keys = false,
-    .untold = "rope_theta (10000)",
+    .absent_in_gguf = "rope_theta (10000)",
 };
 
 const Family kPhi3 = {

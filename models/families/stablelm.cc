@@ -65,7 +65,7 @@ const Family kStableLm = {
     .parameters = {kStableLmFrame, std::span(kStableLmBias).first(3), kStableLmNorms,
                    rows::kAttention, rows::kMlp},
     .has_common_keys = false,
-    .untold = "rope_theta (10000)",
+    .absent_in_gguf = "rope_theta (10000)",
 };
 
 }  // namespace ckpt

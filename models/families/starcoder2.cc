@@ -47,7 +47,7 @@ const Family kStarcoder2 = {
     .names = {kStarcoder2Names, rows::kCommonNames},
     .defaults = kStarcoder2Defaults,
     .parameters = {rows::kFrame, rows::kAttention, kStarcoder2Rows},
-    .untold = "sliding_window (none)",
+    .absent_in_gguf = "sliding_window (none)",
 };
 
 }  // namespace ckpt

@@ -48,7 +48,7 @@ Result<Checkpoint> run_step(std::string_view name, Options options, Checkpoint c
   return step->apply(std::move(checkpoint), options, planning.context);
 }
 
-Result<Checkpoint> made_gguf(Checkpoint checkpoint, const OutputPlanning& planning) {
+Result<Checkpoint> run_to_gguf(Checkpoint checkpoint, const OutputPlanning& planning) {
   const std::string& to = planning.conversion.to;
   Options options{{"outtype", is_float_type(to) ? to : "auto"}};
   if (!planning.conversion.mmproj.empty()) options.add("note-towers", "no");
@@ -139,7 +139,7 @@ Result<Checkpoint> made_adapter(Checkpoint checkpoint, const OutputPlanning& pla
                   std::move(checkpoint), planning);
 }
 
-Result<Checkpoint> towards_gguf(Checkpoint checkpoint, const OutputPlanning& planning) {
+Result<Checkpoint> steps_for_gguf(Checkpoint checkpoint, const OutputPlanning& planning) {
   const Conversion& conversion = planning.conversion;
   const bool made_here = checkpoint.format != "gguf";
   if (made_here && !adapter_words(checkpoint).empty()) {
@@ -154,7 +154,7 @@ Result<Checkpoint> towards_gguf(Checkpoint checkpoint, const OutputPlanning& pla
     } else if (has_nvfp4 && !wants_nvfp4 && !conversion.to.empty()) {
       CKPT_ASSIGN(checkpoint, dequantized_for(std::move(checkpoint), planning));
     }
-    CKPT_ASSIGN(checkpoint, made_gguf(std::move(checkpoint), planning));
+    CKPT_ASSIGN(checkpoint, run_to_gguf(std::move(checkpoint), planning));
   } else if (wants_nvfp4) {
     return misuse_hint(
         type_option(planning, "nvfp4-ggml") + ", llama.cpp's own encoder without tensor scales",
@@ -193,7 +193,7 @@ Result<Checkpoint> returned_to_folder(Checkpoint checkpoint, const OutputPlannin
   return run_step("from-gguf", std::move(options), std::move(checkpoint), planning);
 }
 
-Result<Checkpoint> towards_folder(Checkpoint checkpoint, const OutputPlanning& planning) {
+Result<Checkpoint> steps_for_folder(Checkpoint checkpoint, const OutputPlanning& planning) {
   const Conversion& conversion = planning.conversion;
   if (checkpoint.format == "gguf") return returned_to_folder(std::move(checkpoint), planning);
   if (conversion.to.empty()) return checkpoint;
@@ -235,8 +235,8 @@ Result<Checkpoint> apply_added_steps(Checkpoint checkpoint, const OutputPlanning
     planning.use.add("no-mtp");
     CKPT_ASSIGN(checkpoint, run_step("drop", {{"layers", "mtp"}}, std::move(checkpoint), planning));
   }
-  return is_gguf_path(planning.conversion.out) ? towards_gguf(std::move(checkpoint), planning)
-                                               : towards_folder(std::move(checkpoint), planning);
+  return is_gguf_path(planning.conversion.out) ? steps_for_gguf(std::move(checkpoint), planning)
+                                               : steps_for_folder(std::move(checkpoint), planning);
 }
 
 }  // namespace ckpt

@@ -57,7 +57,7 @@ std::string with_word(std::string text, std::string_view word, std::string_view 
 }
 
 // OUT first and IN last: names of folders may hold these words.
-std::string with_paths(std::string_view text, const AdvisedFor& on) {
+std::string with_paths(std::string_view text, const AdviceTarget& on) {
   const std::string base = shell_path(on.base);
   std::string words;
   for (std::string_view rest = text; !rest.empty();) {
@@ -110,13 +110,13 @@ std::string with_profiles(std::string line, const std::vector<std::string>& prof
   return line;
 }
 
-std::string advised_command(std::string_view advice, const AdvisedFor& on) {
+std::string advised_command(std::string_view advice, const AdviceTarget& on) {
   const std::string_view command = command_of(advice);
   std::string made = with_paths(command, on);
   return command.starts_with(kConvert) ? with_profiles(std::move(made), on.profiles) : made;
 }
 
-std::string advised_words(std::string_view advice, const AdvisedFor& on) {
+std::string advised_words(std::string_view advice, const AdviceTarget& on) {
   std::string_view rest = advice.substr(command_of(advice).size());
   for (const std::string_view joint : {kOrElse, std::string_view("or ")}) {
     if (rest.size() != advice.size() && rest.starts_with(joint)) rest.remove_prefix(joint.size());

@@ -18,7 +18,7 @@
 
 namespace ckpt {
 
-struct AdvisedFor {
+struct AdviceTarget {
   std::filesystem::path path;
   std::string base;                   // as --base gave it; may be empty
   std::vector<std::string> profiles;  // programs that the result is for
@@ -31,9 +31,9 @@ std::string free_name(const std::filesystem::path& path, std::string_view ending
                       std::string_view extension = {});
 
 // The command at the start of `advice`; empty if there is none.
-std::string advised_command(std::string_view advice, const AdvisedFor& on);
+std::string advised_command(std::string_view advice, const AdviceTarget& on);
 // The rest of it.
-std::string advised_words(std::string_view advice, const AdvisedFor& on);
+std::string advised_words(std::string_view advice, const AdviceTarget& on);
 // The options of a command that quantizes again: "--keep '*.conv.*'"; empty for all other advice.
 std::string advised_options(std::string_view advice);
 

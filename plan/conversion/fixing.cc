@@ -50,15 +50,15 @@ bool apply_step(Checkpoint& checkpoint, const std::string& text, const Context& 
   return true;
 }
 
-IdleStep idle_step(const std::string& step, const std::optional<Error>& error) {
+NoOpStep no_op_step(const std::string& step, const std::optional<Error>& error) {
   return {step, error ? error->text() : std::string()};
 }
 
 }  // namespace
 
-Examination examination_for(Context context, std::vector<std::string> profiles) {
+DiagnosisOptions diagnosis_options_for(Context context, std::vector<std::string> profiles) {
   context.notes = nullptr;
-  Examination out;
+  DiagnosisOptions out;
   out.profiles = std::move(profiles);
   out.has_step = [](std::string_view name) { return find_transform(name) != nullptr; };
   out.packed_forms = packed_forms;
@@ -66,7 +66,7 @@ Examination examination_for(Context context, std::vector<std::string> profiles) 
     return join_packed_weights(checkpoint, codecs);
   };
   // The name of a pre-tokenizer may be given by hand.
-  out.made_gguf = [context](const Checkpoint& folder) -> Result<Checkpoint> {
+  out.run_to_gguf = [context](const Checkpoint& folder) -> Result<Checkpoint> {
     CKPT_ASSIGN(Checkpoint model, from_mlx(folder, context));
     return find_transform("to-gguf")->apply(model, {{"tokenizer-pre", "default"}}, context);
   };
@@ -85,9 +85,10 @@ Status check_base(const std::string& base) {
   return is_folder(base) ? Status() : recognize(base).map([](const Format*) {});
 }
 
-Result<ExaminedFolder> examine(const std::filesystem::path& path, const Examination& examination,
-                               const ReadOptions& reading) {
-  ExaminedFolder out;
+Result<FolderDiagnosis> diagnose_folder(const std::filesystem::path& path,
+                                        const DiagnosisOptions& diagnosis_options,
+                                        const ReadOptions& reading) {
+  FolderDiagnosis out;
   CKPT_TRY(recognize(path));
   IndexMisfit misfit;
   auto checkpoint = read_despite_index(path, all_codecs(), reading, misfit);
@@ -96,28 +97,29 @@ Result<ExaminedFolder> examine(const std::filesystem::path& path, const Examinat
   }
   out.is_whole = misfit.found.empty();
   if (!checkpoint) {
-    CKPT_ASSIGN(out.diagnosis, unreadable(checkpoint.error(), examination));
+    CKPT_ASSIGN(out.diagnosis, unreadable(checkpoint.error(), diagnosis_options));
     return out;
   }
   const Error error = misfit.error().in(path.string());
   CKPT_ASSIGN(out.diagnosis, out.is_whole
-                                 ? diagnose(*checkpoint, examination)
-                                 : diagnose_files(*checkpoint, misfit, error, examination));
+                                 ? diagnose(*checkpoint, diagnosis_options)
+                                 : diagnose_files(*checkpoint, misfit, error, diagnosis_options));
   out.checkpoint = std::move(*checkpoint);
   return out;
 }
 
-Result<Fixed> fix_checkpoint(Checkpoint checkpoint, const Fixing& fixing, const Context& context) {
-  Fixed out{std::move(checkpoint), {}, {}, {}, false};
-  Examination examination = examination_for(context, fixing.profiles);
-  examination.base = fixing.base;
+Result<FixedCheckpoint> fix_checkpoint(Checkpoint checkpoint, const FixOptions& fixing,
+                                       const Context& context) {
+  FixedCheckpoint out{std::move(checkpoint), {}, {}, {}, false};
+  DiagnosisOptions diagnosis_options = diagnosis_options_for(context, fixing.profiles);
+  diagnosis_options.base = fixing.base;
   std::set<std::string> settled;        // applied, or found to change nothing
   std::map<std::string, Error> failed;  // what another step fixes first may let these through
   for (int round = 0; round < kMaxRounds; ++round) {
     if (round == 0 && fixing.found != nullptr) {
       out.left = *fixing.found;
     } else {
-      CKPT_ASSIGN(out.left, diagnose(out.checkpoint, examination));
+      CKPT_ASSIGN(out.left, diagnose(out.checkpoint, diagnosis_options));
     }
     bool changed = false;
     for (const Fix& each : fixes(out.left, fixing.rewrite_weights)) {
@@ -139,7 +141,7 @@ Result<Fixed> fix_checkpoint(Checkpoint checkpoint, const Fixing& fixing, const 
     if (!changed) break;
   }
   for (auto& [step, error] : failed) {
-    out.idle.push_back(idle_step(step, error));
+    out.idle.push_back(no_op_step(step, error));
     context.note(std::move(error).in(fmt::format("step {}", step)).text());
   }
   return out;
@@ -152,16 +154,16 @@ std::string with_patch_command(std::string text, const std::filesystem::path& pa
   return text.insert(at + kTry.size(), fmt::format("ckpt patch {} ", shell_path(path.string())));
 }
 
-std::vector<IdleStep> idle_alone(const Checkpoint& checkpoint, const Diagnosis& diagnosis,
-                                 const Context& context) {
-  std::vector<IdleStep> out;
+std::vector<NoOpStep> no_op_steps(const Checkpoint& checkpoint, const Diagnosis& diagnosis,
+                                  const Context& context) {
+  std::vector<NoOpStep> out;
   std::set<std::string> tried;
   for (const Finding& finding : diagnosis.findings) {
     const Fix& fix = finding.fix;
     if (!fix.is_automatic() || fix.rewrites_weights || !tried.insert(fix.step).second) continue;
     Checkpoint copy = checkpoint;
     std::optional<Error> error;
-    if (!apply_step(copy, fix.step, context, error)) out.push_back(idle_step(fix.step, error));
+    if (!apply_step(copy, fix.step, context, error)) out.push_back(no_op_step(fix.step, error));
   }
   return out;
 }

@@ -18,12 +18,12 @@ namespace ckpt {
 
 // An examination with all that checks ask of this program: its steps, forms of packed weights, and
 // tokenizers, of which BASE is read as `context` does.
-Examination examination_for(Context context, std::vector<std::string> profiles);
+DiagnosisOptions diagnosis_options_for(Context context, std::vector<std::string> profiles);
 
 // Requires a folder, or a file that is a checkpoint; "" passes. Fails: kUsage; as recognize().
 Status check_base(const std::string& base);
 
-struct ExaminedFolder {
+struct FolderDiagnosis {
   Diagnosis diagnosis;
   std::vector<Verdict> older = {};       // of older releases; empty unless the caller counts them
   std::optional<Checkpoint> checkpoint;  // none if it cannot be read at all
@@ -31,24 +31,25 @@ struct ExaminedFolder {
 };
 // Reads `path` and diagnoses it; one that is damaged gets its verdicts too. Fails: as recognize(),
 // as reading but for kCorrupt, and as diagnose().
-Result<ExaminedFolder> examine(const std::filesystem::path& path, const Examination& examination,
-                               const ReadOptions& reading);
+Result<FolderDiagnosis> diagnose_folder(const std::filesystem::path& path,
+                                        const DiagnosisOptions& diagnosis_options,
+                                        const ReadOptions& reading);
 
 // A step that a finding asks for and that changes nothing.
-struct IdleStep {
+struct NoOpStep {
   std::string step;
   std::string why;  // the error; empty: it runs and changes nothing
 };
 
-struct Fixed {
+struct FixedCheckpoint {
   Checkpoint checkpoint;
   std::vector<std::string> steps;  // as they were applied; each changed something
-  std::vector<IdleStep> idle;      // those that were asked for and changed nothing
+  std::vector<NoOpStep> idle;      // those that were asked for and changed nothing
   Diagnosis left;                  // the last diagnosis
   bool rewrites_weights = false;   // some of `steps` do
 };
 
-struct Fixing {
+struct FixOptions {
   std::vector<std::string> profiles;
   std::string base;  // the unquantized model's folder; may be empty
   bool rewrite_weights = false;
@@ -57,14 +58,15 @@ struct Fixing {
 };
 // Steps that cannot be applied are omitted with a note; steps that change nothing are omitted
 // without one. Fails: kUsage: an unknown profile.
-Result<Fixed> fix_checkpoint(Checkpoint checkpoint, const Fixing& fixing, const Context& context);
+Result<FixedCheckpoint> fix_checkpoint(Checkpoint checkpoint, const FixOptions& fixing,
+                                       const Context& context);
 
 // The "Try: --step ..." of a failed step, as a separate command.
 std::string with_patch_command(std::string text, const std::filesystem::path& path);
 
 // The steps of `diagnosis` that change nothing if each is applied alone. Steps that rewrite weights
 // are not tried, because planning one may read all weights.
-std::vector<IdleStep> idle_alone(const Checkpoint& checkpoint, const Diagnosis& diagnosis,
-                                 const Context& context);
+std::vector<NoOpStep> no_op_steps(const Checkpoint& checkpoint, const Diagnosis& diagnosis,
+                                  const Context& context);
 
 }  // namespace ckpt

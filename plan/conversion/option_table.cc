@@ -24,7 +24,7 @@ constexpr std::string_view kNoProjector = "no projector is made (--mmproj FILE, 
 constexpr std::string_view kNoMadeGguf =
     "no output is a language model's GGUF that is made from a folder here";
 
-using enum OptionKept;
+using enum OptionPersistence;
 using enum OptionEffect;
 using C = Conversion;
 
@@ -247,7 +247,7 @@ const ConvertOption* find_convert_option(std::string_view name) {
   return found == std::end(kOptions) ? nullptr : found;
 }
 
-const ConvertOption* find_kept_option(std::string_view spelling, OptionKept least) {
+const ConvertOption* find_kept_option(std::string_view spelling, OptionPersistence least) {
   const auto found = std::ranges::find_if(kOptions, [&](const ConvertOption& option) {
     return option.kept >= least && (option.spelling() == spelling || option.name == spelling);
   });

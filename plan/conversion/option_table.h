@@ -46,19 +46,19 @@ enum class OptionEffect : uint8_t {
 inline bool is_offer(OptionEffect effect) {
   return effect == OptionEffect::kOffered || effect == OptionEffect::kPlanIfTaken;
 }
-enum class OptionKept : uint8_t { kNowhere, kRecipe, kRecipeAndPlan };
+enum class OptionPersistence : uint8_t { kNowhere, kRecipe, kRecipeAndPlan };
 
 struct ConvertOption {
   std::string_view name;   // without dashes; in capitals for a positional argument
   std::string_view value;  // as help calls it; of a step's option: empty, its rule says it
   std::string_view group;
   OptionField field;
-  OptionKept kept;
+  OptionPersistence kept;
   OptionEffect effect;
-  std::string_view unused;     // why nothing used it; kCommand: empty
-  std::string_view help = {};  // empty: that of the step's rule
-  std::string_view said = {};  // text of notes that already mention it, with "--NAME"
-  std::string_view key = {};   // in recipes and plan files, if it differs from the name
+  std::string_view unused;         // why nothing used it; kCommand: empty
+  std::string_view help = {};      // empty: that of the step's rule
+  std::string_view noted_as = {};  // text of notes that already mention it, with "--NAME"
+  std::string_view key = {};       // in recipes and plan files, if it differs from the name
 
   const StepKey* step() const { return std::get_if<StepKey>(&field); }
   const OptionRule& rule() const;  // requires: step()
@@ -75,7 +75,7 @@ std::span<const ConvertOption> convert_options();
 const ConvertOption* find_convert_option(std::string_view name);
 // Finds an option by its spelling in recipes and plan files, or by its name on the command line.
 // Options that are kept in less than `least` are not found; nullptr: none.
-const ConvertOption* find_kept_option(std::string_view spelling, OptionKept least);
+const ConvertOption* find_kept_option(std::string_view spelling, OptionPersistence least);
 
 // Sets what the option names; "yes" and "no" of a flag. Fails: kUsage: a value of another kind;
 // `before` stands before the option's name in the message, "--".

@@ -28,10 +28,11 @@ std::string find_step_option(const Conversion& conversion, const GivenOption& gi
   return {};
 }
 
-bool is_spoken_of(const ConvertOption& row, const std::vector<std::string>& notes) {
+bool already_noted(const ConvertOption& row, const std::vector<std::string>& notes) {
   const std::string name = fmt::format("--{} ", row.name);
   return std::ranges::any_of(notes, [&](const std::string& note) {
-    return note.find(name) != note.npos || (!row.said.empty() && note.find(row.said) != note.npos);
+    return note.find(name) != note.npos ||
+           (!row.noted_as.empty() && note.find(row.noted_as) != note.npos);
   });
 }
 
@@ -80,7 +81,7 @@ std::vector<std::string> options_to_compare(const Conversion& conversion,
   std::vector<std::string> out;
   for (const GivenOption& given : conversion.given) {
     const ConvertOption* row = find_convert_option(given.name);
-    if (row == nullptr || row->effect < OptionEffect::kPlan || is_spoken_of(*row, notes)) continue;
+    if (row == nullptr || row->effect < OptionEffect::kPlan || already_noted(*row, notes)) continue;
     if (std::ranges::find(out, given.name) == out.end()) out.push_back(given.name);
   }
   return out;

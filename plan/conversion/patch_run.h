@@ -11,7 +11,7 @@
 
 namespace ckpt {
 
-struct PatchRun : Patching {
+struct PatchRun : PatchRequest {
   std::filesystem::path out;  // empty for a patch in place
   LinkWay link = LinkWay::kReflink;
   bool dry_run = false;

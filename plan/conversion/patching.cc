@@ -19,7 +19,7 @@ namespace {
 // Records that were published about the files before the patch.
 constexpr std::string_view kStale[] = {kSumsName, kSignatureName, kProvenanceName, kReportName};
 
-Result<Output> lay_out_at(const Patching& patching, Checkpoint checkpoint,
+Result<Output> lay_out_at(const PatchRequest& patching, Checkpoint checkpoint,
                           const ShiftAbility& shift) {
   const Format* format = find_format(checkpoint.format);
   CKPT_CHECK(format != nullptr);
@@ -53,10 +53,12 @@ const Tensor* find_new_values(const Checkpoint& before, const Checkpoint& after)
   return nullptr;
 }
 
-Status check_values(const Patching& patching, const Checkpoint& before, const Checkpoint& after) {
+Status check_values(const PatchRequest& patching, const Checkpoint& before,
+                    const Checkpoint& after) {
   if (patching.rewrite_weights || patching.elsewhere) return {};
-  const auto payload = std::ranges::find_if(
-      patching.steps, [](const Step& step) { return step.transform->touches == Touches::kValues; });
+  const auto payload = std::ranges::find_if(patching.steps, [](const Step& step) {
+    return step.transform->touches == ChangeScope::kValues;
+  });
   if (payload == patching.steps.end()) return {};
   const Tensor* changed = find_new_values(before, after);
   if (changed == nullptr) return {};
@@ -66,7 +68,7 @@ Status check_values(const Patching& patching, const Checkpoint& before, const Ch
                      patching.path.string(), payload->transform->name, changed->name);
 }
 
-Result<PlannedPatch> plan_documents(const Patching& patching, const Context& context) {
+Result<PlannedPatch> plan_documents(const PatchRequest& patching, const Context& context) {
   Checkpoint before;
   before.format = "safetensors";
   before.name = patching.path.filename().string();
@@ -82,14 +84,14 @@ Result<PlannedPatch> plan_documents(const Patching& patching, const Context& con
 }
 
 // A tokenizer and configurations whose weights lie elsewhere, or are of a kind that is not read.
-bool is_folder_of_documents(const Patching& patching, const Result<const Format*>& format) {
+bool is_folder_of_documents(const PatchRequest& patching, const Result<const Format*>& format) {
   if (format || format.error().code != ErrorCode::kUnsupported) return false;
   if (!is_folder(patching.path)) return false;
   const auto documents = read_documents(patching.path, patching.reading);
   return documents && !documents->empty();
 }
 
-Result<PlannedPatch> plan_all(const Patching& patching, const Format& format,
+Result<PlannedPatch> plan_all(const PatchRequest& patching, const Format& format,
                               const Context& context) {
   IndexMisfit misfit;
   CKPT_ASSIGN(Checkpoint before,
@@ -169,7 +171,7 @@ Status leave_or_remove(const fs::path& folder, std::string_view name, Patch& pat
 }
 
 // Of a lone file in a published folder: a journal names its own files alone, so the records stay.
-Status note_records_beside(const fs::path& file, std::vector<std::string>& notes) {
+Status note_sibling_records(const fs::path& file, std::vector<std::string>& notes) {
   const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
   CKPT_ASSIGN(const bool has_sums, is_there(folder / kSumsName));
   if (!has_sums) return {};
@@ -191,11 +193,11 @@ Result<PatchState> finish_earlier_patch(const fs::path& path, const StepHook& ho
   return recover_patch(path, belongs, hook, from);
 }
 
-Result<PlannedPatch> plan_patching(const Patching& patching) {
+Result<PlannedPatch> plan_patching(const PatchRequest& patching) {
   std::vector<std::string> notes;
   const Context context = step_context(&notes, patching.reading);
   const bool in_folder = is_folder(patching.path);
-  const bool documents_only = touches(patching.steps) == Touches::kDocuments;
+  const bool documents_only = touches(patching.steps) == ChangeScope::kDocuments;
   auto found = recognize(patching.path);
   const bool needs_weights = !documents_only || !is_folder_of_documents(patching, found);
   if (!found && needs_weights) return Failure(std::move(found.error()));
@@ -216,7 +218,7 @@ Result<PlannedPatch> plan_patching(const Patching& patching) {
     }
   }
   if (!in_folder && !patching.elsewhere && !planned->patch.changes_nothing()) {
-    CKPT_TRY(note_records_beside(patching.path, notes));
+    CKPT_TRY(note_sibling_records(patching.path, notes));
   }
   if (!patching.elsewhere) CKPT_TRY(check_names(planned->patch));
   note_unchecked_sources({&planned->patch.after, 1}, context);

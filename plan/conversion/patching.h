@@ -15,7 +15,7 @@
 
 namespace ckpt {
 
-struct Patching {
+struct PatchRequest {
   std::filesystem::path path;
   std::vector<Step> steps;
   bool elsewhere = false;        // for write_patched: every file is laid out
@@ -37,6 +37,6 @@ Result<PatchState> finish_earlier_patch(const std::filesystem::path& path,
 
 // Writes nothing. Fails: kUsage for a payload step without rewrite_weights, for steps on documents
 // of a lone file; as the format and the steps do.
-Result<PlannedPatch> plan_patching(const Patching& patching);
+Result<PlannedPatch> plan_patching(const PatchRequest& patching);
 
 }  // namespace ckpt

@@ -68,7 +68,7 @@ std::vector<std::string> profiles_of(const Checkpoint& checkpoint, const Convers
 // Options to type behind the command where these lead there, or what the doctor would say of OUT.
 std::string advice_for(const Finding& finding, const Conversion& conversion) {
   const std::string options = advised_options(finding.fix.advice);
-  const AdvisedFor on{conversion.out, conversion.base, conversion.profiles};
+  const AdviceTarget on{conversion.out, conversion.base, conversion.profiles};
   if (!options.empty() && is_export_type(conversion.to)) return fmt::format("Try: {}", options);
   const std::string command = advised_command(finding.fix.advice, on);
   if (command.starts_with("ckpt convert FOLDER")) return {};  // that is what was just done
@@ -76,7 +76,7 @@ std::string advice_for(const Finding& finding, const Conversion& conversion) {
 }
 
 // --for: the fixes that the doctor would ask for, and what is left to say; of a GGUF, too.
-Result<Checkpoint> mended_for(Checkpoint checkpoint, const OutputPlanning& planning) {
+Result<Checkpoint> apply_profile_fixes(Checkpoint checkpoint, const OutputPlanning& planning) {
   const Conversion& conversion = planning.conversion;
   const Context& context = planning.context;
   if (conversion.profiles.empty()) return checkpoint;
@@ -86,7 +86,7 @@ Result<Checkpoint> mended_for(Checkpoint checkpoint, const OutputPlanning& plann
                  fmt::join(conversion.profiles, ", "));
     return checkpoint;
   }
-  CKPT_ASSIGN(Fixed fixed,
+  CKPT_ASSIGN(FixedCheckpoint fixed,
               fix_checkpoint(std::move(checkpoint), {profiles, conversion.base, true}, context));
   const std::string steps = fmt::format("{}", fmt::join(fixed.steps, ", "));
   if (!conversion.base.empty() && steps.find(conversion.base) != steps.npos) {
@@ -198,7 +198,7 @@ Status add_output(Plan& plan, Checkpoint checkpoint, const OutputPlanning& plann
         in_source(with_command(std::move(converted.error()), conversion, scales), conversion));
   }
   note_uncopied(*converted, planning.context);
-  CKPT_ASSIGN(converted, mended_for(std::move(*converted), planning));
+  CKPT_ASSIGN(converted, apply_profile_fixes(std::move(*converted), planning));
   CKPT_ASSIGN(Layout layout, lay_out_for(*converted, conversion));
   CKPT_ASSIGN(const bool into, goes_into(conversion.out, layout));
   plan.outputs.push_back({conversion.out, std::move(*converted), std::move(layout), into});
@@ -251,7 +251,7 @@ Conversion projector_beside(const Conversion& conversion) {
 }
 
 // The results of planning other than the plan.
-struct Planning {
+struct PlanningState {
   const Imatrix& imatrix;
   OptionUse use = {};
   std::vector<std::string> notes = {};
@@ -295,7 +295,7 @@ std::vector<Step> with_one_encoding(std::vector<Step> steps, const Checkpoint& c
 // Adds files and weights that IN lacks, taken from --base. This happens before all steps, so that
 // they run on a complete model.
 Result<Checkpoint> completed(Checkpoint checkpoint, const Conversion& conversion,
-                             Planning& planning) {
+                             PlanningState& planning) {
   const bool is_adapter = !adapter_words(checkpoint).empty();
   if (conversion.base.empty() || checkpoint.format == "gguf" || is_adapter) return checkpoint;
   const size_t before = checkpoint.documents.size() + checkpoint.tensors.size();
@@ -309,7 +309,7 @@ Result<Checkpoint> completed(Checkpoint checkpoint, const Conversion& conversion
 
 // Passes --base to each step that needs the unquantized model and names none itself.
 std::vector<Step> with_base(std::vector<Step> steps, const Conversion& conversion,
-                            Planning& planning) {
+                            PlanningState& planning) {
   for (Step& step : steps) {
     const OptionRules rules = step.transform->options;
     const bool needs_base = find_rule(rules, "base") != nullptr && !find_rule(rules, "with") &&
@@ -323,7 +323,7 @@ std::vector<Step> with_base(std::vector<Step> steps, const Conversion& conversio
 
 // A person's own steps, and the tokenizer that was asked for.
 Result<Checkpoint> apply_own_steps(Checkpoint checkpoint, const std::vector<Step>& steps,
-                                   const Conversion& conversion, Planning& planning) {
+                                   const Conversion& conversion, PlanningState& planning) {
   const Context context = planning.context(conversion);
   leave_adapter(checkpoint, conversion.in, steps, context);
   CKPT_ASSIGN(checkpoint, completed(std::move(checkpoint), conversion, planning));
@@ -376,7 +376,8 @@ Conversion with_sizes(Conversion conversion) {
   return conversion;
 }
 
-Result<Plan> make_plan(const Checkpoint& checkpoint, const Conversion& typed, Planning& planning) {
+Result<Plan> make_plan(const Checkpoint& checkpoint, const Conversion& typed,
+                       PlanningState& planning) {
   const Conversion conversion = with_sizes(typed);
   const Context context = planning.context(conversion);
   Plan plan;
@@ -411,11 +412,11 @@ constexpr size_t kMaxComparedSteps = 16;
 
 // Notes what was taken and makes no difference for this model, by plans without it. Where such a
 // plan cannot be made, the option is needed.
-class IdleOptions {
+class UnusedOptionCheck {
  public:
   // `prepared`: what was read, after `steps`, the own ones. `plan`: what was made of it.
-  IdleOptions(const Checkpoint& prepared, const std::vector<Step>& steps,
-              const Conversion& conversion, const Plan& plan, Planning& planning)
+  UnusedOptionCheck(const Checkpoint& prepared, const std::vector<Step>& steps,
+                    const Conversion& conversion, const Plan& plan, PlanningState& planning)
       : prepared_(prepared),
         steps_(steps),
         conversion_(conversion),
@@ -466,7 +467,7 @@ class IdleOptions {
     return std::move(found.sha256);
   }
   Result<std::string> digest(const Checkpoint& checkpoint, const Conversion& tried) const {
-    Planning unsaid{planning_.imatrix};
+    PlanningState unsaid{planning_.imatrix};
     CKPT_ASSIGN(const Plan plan, make_plan(checkpoint, tried, unsaid));
     return digest(plan);
   }
@@ -477,7 +478,7 @@ class IdleOptions {
 
   Result<std::string> digest_from_start(const std::vector<Step>& steps,
                                         const Conversion& tried) const {
-    Planning unsaid{planning_.imatrix};
+    PlanningState unsaid{planning_.imatrix};
     CKPT_ASSIGN(Checkpoint checkpoint, read_whole_checkpoint(tried.in, tried.reading));
     CKPT_ASSIGN(checkpoint, apply_own_steps(std::move(checkpoint), steps, tried, unsaid));
     return digest(checkpoint, tried);
@@ -498,7 +499,7 @@ class IdleOptions {
   Conversion conversion_;
   const Plan& plan_;
   bool is_plan_whole_;
-  Planning& planning_;
+  PlanningState& planning_;
   bool quantizes_ = false;
 };
 
@@ -554,7 +555,7 @@ Result<PlannedConversion> plan_conversion(const Conversion& typed, ConversionInp
   CKPT_ASSIGN(const Conversion conversion, with_targets(typed));
   Checkpoint& checkpoint = input.checkpoint;
   PlannedConversion out;
-  Planning planning{input.imatrix};
+  PlanningState planning{input.imatrix};
   planning.notes = std::move(input.notes);
   if (const std::string rest = bytes_after_tensors(checkpoint); !rest.empty()) {
     planning.notes.push_back(rest + " belong to no tensor; they are left out");
@@ -567,9 +568,9 @@ Result<PlannedConversion> plan_conversion(const Conversion& typed, ConversionInp
   const Context context = step_context(&planning.notes, conversion.reading);
   CKPT_TRY(check_options_used(conversion, planning.use, context));
   if (!conversion.given.empty()) {
-    CKPT_TRY(IdleOptions(checkpoint, steps, conversion, out.plan, planning).note());
+    CKPT_TRY(UnusedOptionCheck(checkpoint, steps, conversion, out.plan, planning).note());
   }
-  const Replacing replacing{conversion.force, conversion.reading};
+  const ReplaceOptions replacing{conversion.force, conversion.reading};
   const std::vector<InputPath> inputs = input_paths(conversion, steps);
   CKPT_TRY(check_targets(out.plan, inputs, replacing));
   out.hub_inputs = hub_inputs(inputs);

@@ -151,8 +151,8 @@ std::string path_from(const std::filesystem::path& folder, const std::string& te
   return path.is_absolute() || is_url(path) ? text : (folder / path).string();
 }
 
-Touches touches(const std::vector<Step>& steps) {
-  Touches most = Touches::kDocuments;
+ChangeScope touches(const std::vector<Step>& steps) {
+  ChangeScope most = ChangeScope::kDocuments;
   for (const Step& step : steps) most = std::max(most, step.transform->touches);
   return most;
 }

@@ -38,7 +38,7 @@ std::string path_from(const std::filesystem::path& folder, const std::string& te
 Status add_option(Step& step, std::string_view key, std::string value);
 
 // The most that the steps together may change; kDocuments without steps.
-Touches touches(const std::vector<Step>& steps);
+ChangeScope touches(const std::vector<Step>& steps);
 
 // The checkpoint at `path`, in the format that it has. Fails: as recognize() and reading do.
 Result<Checkpoint> read_checkpoint(const std::filesystem::path& path,

@@ -22,7 +22,7 @@
 #include "core/io/remote_files.h"
 #include "core/io/temporary.h"
 #include "core/outputs/place.h"
-#include "core/resume/found_ledgers.h"
+#include "core/resume/ledger_files.h"
 #include "formats/formats.h"
 #include "plan/conversion/added_steps.h"
 #include "quantizers/quantizers.h"
@@ -35,7 +35,7 @@ namespace {
 using Inputs = std::map<std::pair<uint64_t, uint64_t>, std::string>;
 
 // The file itself, no link followed; nullopt for nothing.
-Result<std::optional<struct stat>> look_at(const fs::path& path) {
+Result<std::optional<struct stat>> path_status(const fs::path& path) {
   struct stat status{};
   if (::lstat(path.c_str(), &status) == 0) return status;
   if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
@@ -117,7 +117,7 @@ void note_unchecked_sources(std::span<const Output> outputs, const Context& cont
 namespace {
 
 Status refuse_input(const Inputs& inputs, const fs::path& target) {
-  CKPT_ASSIGN(const auto status, look_at(target));
+  CKPT_ASSIGN(const auto status, path_status(target));
   if (!status || !S_ISREG(status->st_mode)) return {};
   const auto found = inputs.find({status->st_dev, status->st_ino});
   if (found == inputs.end()) return {};
@@ -127,7 +127,7 @@ Status refuse_input(const Inputs& inputs, const fs::path& target) {
 
 // A file, or all files of a folder.
 Status refuse_inputs_in(const Inputs& inputs, const fs::path& target) {
-  CKPT_ASSIGN(const auto status, look_at(target));
+  CKPT_ASSIGN(const auto status, path_status(target));
   if (!status) return {};
   if (!S_ISDIR(status->st_mode)) return refuse_input(inputs, target);
   CKPT_ASSIGN(const std::vector<FolderEntry> entries, list_folder(target, {}));
@@ -187,7 +187,7 @@ Status check_replaceable(Output& output, const std::vector<fs::path>& names,
                          const ReadOptions& reading) {
   for (const fs::path& name : names) {
     CKPT_TRY(refuse_link(name, ""));
-    CKPT_ASSIGN(const auto status, look_at(name));
+    CKPT_ASSIGN(const auto status, path_status(name));
     if (!status) continue;
     if (S_ISDIR(status->st_mode) && !output.layout.is_folder) {
       return misuse_hint(shell_path((name / "NAME.gguf").string()),
@@ -200,7 +200,7 @@ Status check_replaceable(Output& output, const std::vector<fs::path>& names,
 }
 
 Status check_output(const Plan& plan, Output& output, const Inputs& inputs,
-                    const Replacing& replacing) {
+                    const ReplaceOptions& replacing) {
   std::vector<fs::path> temporaries, finals;
   if (output.layout.is_folder) {
     temporaries.push_back(partial_path(output));
@@ -351,7 +351,8 @@ Result<std::vector<std::string>> check_places(const Plan& plan, bool force) {
   return replaced;
 }
 
-Status check_targets(Plan& plan, const std::vector<InputPath>& inputs, const Replacing& replacing) {
+Status check_targets(Plan& plan, const std::vector<InputPath>& inputs,
+                     const ReplaceOptions& replacing) {
   CKPT_TRY(check_outputs_apart(plan));
   const Inputs files = files_read(plan, inputs);
   for (Output& output : plan.outputs) CKPT_TRY(check_output(plan, output, files, replacing));

@@ -57,14 +57,15 @@ Status check_new_out(const std::filesystem::path& out);
 Result<std::vector<std::string>> check_places(const Plan& plan, bool force);
 
 // Whether an existing checkpoint at OUT may be replaced, and how it is read before.
-struct Replacing {
+struct ReplaceOptions {
   bool force = false;
   ReadOptions reading = {};
 };
 // Checks everything that executing the plan would write, replace or remove, and records the files
 // to remove in the plan. Fails: kUsage, naming the input that would be lost, or existing files that
 // do not belong to a checkpoint; kIo.
-Status check_targets(Plan& plan, const std::vector<InputPath>& inputs, const Replacing& replacing);
+Status check_targets(Plan& plan, const std::vector<InputPath>& inputs,
+                     const ReplaceOptions& replacing);
 
 // The files to remove from the folder at `output.path`, relative to it. Fails: kUsage with the list
 // of files that would be lost; kIo.

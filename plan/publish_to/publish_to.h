@@ -53,7 +53,7 @@ struct SendOptions {
   Observer* observer = nullptr;  // never null in send()
 };
 
-struct Sent {
+struct SentArtifact {
   std::string address;  // under which it can be fetched from now on
   std::string digest;   // of the manifest; empty if the target has none
   uint64_t sent_files = 0, sent_bytes = 0;
@@ -69,8 +69,8 @@ struct PublishTarget {
   Result<std::vector<Placement>> (*list)(const std::string& address, const Shipment& shipment);
   // Requires: list() succeeded, digests are known. Fails: kUsage if something would be replaced;
   // kIo; kCorrupt for files that changed since they were hashed.
-  Result<Sent> (*send)(const std::string& address, const Shipment& shipment,
-                       const SendOptions& options);
+  Result<SentArtifact> (*send)(const std::string& address, const Shipment& shipment,
+                               const SendOptions& options);
 };
 
 // "modelpack", "image", "ollama"; the first is the default.

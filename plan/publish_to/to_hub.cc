@@ -281,11 +281,11 @@ class HubSender {
   HubSender(const HubRepository& repository, const Shipment& shipment, const SendOptions& options)
       : repository_(repository), shipment_(shipment), options_(options) {}
 
-  Result<Sent> send() {
+  Result<SentArtifact> send() {
     CKPT_ASSIGN(const std::string head, repository_.head());
     CKPT_TRY(describe_files());
     CKPT_TRY(repository_.ask(files_));
-    Sent sent;
+    SentArtifact sent;
     for (const HubFile& file : files_) {
       sent.present_files += file.is_there ? 1 : 0;
       sent.sent_files += file.is_there ? 0 : 1;
@@ -399,8 +399,8 @@ class HubSender {
   std::vector<HubFile> files_;
 };
 
-Result<Sent> send_to_hub(const std::string& address, const Shipment& shipment,
-                         const SendOptions& options) {
+Result<SentArtifact> send_to_hub(const std::string& address, const Shipment& shipment,
+                                 const SendOptions& options) {
   CKPT_ASSIGN(const HubName hub, parse_hub_target(address));
   CKPT_ASSIGN(HubAccess access, hub_access());
   if (access.token.empty()) {
@@ -408,7 +408,7 @@ Result<Sent> send_to_hub(const std::string& address, const Shipment& shipment,
                        "--to {}: no token to write with", address);
   }
   const HubRepository repository(std::move(access), hub.repository, hub.revision);
-  CKPT_ASSIGN(Sent sent, HubSender(repository, shipment, options).send());
+  CKPT_ASSIGN(SentArtifact sent, HubSender(repository, shipment, options).send());
   sent.address = fmt::format("hf://{}@{}", hub.repository, sent.digest);
   sent.digest.clear();
   return sent;

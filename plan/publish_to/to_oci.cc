@@ -67,7 +67,7 @@ class BlobSender {
     if (!exists) CKPT_TRY(repository_.put_blob(sha256, HttpBody::of(text)));
     return count(exists, text.size());
   }
-  const Sent& sent() const { return sent_; }
+  const SentArtifact& sent() const { return sent_; }
 
  private:
   Status count(bool exists, uint64_t size_bytes) {
@@ -83,7 +83,7 @@ class BlobSender {
   const SendOptions& options_;
   SentBytes& progress_;
   std::mutex mutex_;
-  Sent sent_;
+  SentArtifact sent_;
 };
 
 // Files of one content are one blob.
@@ -96,8 +96,8 @@ std::vector<ArtifactLayer> different_blobs(const std::vector<ArtifactLayer>& lay
   return out;
 }
 
-Result<Sent> send_to_oci(const std::string& address, const Shipment& shipment,
-                         const SendOptions& options) {
+Result<SentArtifact> send_to_oci(const std::string& address, const Shipment& shipment,
+                                 const SendOptions& options) {
   CKPT_ASSIGN(const OciAddress oci, target_address(address));
   CKPT_ASSIGN(const Artifact artifact, artifact_of(shipment, options));
   CKPT_ASSIGN(RegistryLogin login, registry_login(oci.host()));
@@ -119,7 +119,7 @@ Result<Sent> send_to_oci(const std::string& address, const Shipment& shipment,
     CKPT_TRY(repository.put_manifest(blob_digest(sha256), manifest, kOciManifestType));
   }
   CKPT_TRY(repository.put_manifest(oci.tag, artifact.manifest, artifact.manifest_type));
-  Sent sent = sender.sent();
+  SentArtifact sent = sender.sent();
   sent.address = fmt::format("{}:{}", oci.shown(), oci.tag);
   sent.digest = digest;
   sent.text = artifact.modelfile;

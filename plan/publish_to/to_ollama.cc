@@ -115,7 +115,7 @@ Result<std::vector<Placement>> list_ollama(const std::string& address, const Shi
 
 class OllamaStore {
  public:
-  OllamaStore(const OpenFolder& folder, const Shipment& shipment, Sent& sent)
+  OllamaStore(const OpenFolder& folder, const Shipment& shipment, SentArtifact& sent)
       : folder_(folder), shipment_(shipment), sent_(sent) {}
 
   // Until this is destroyed: all runs use one temporary name, and no other run may give a name to
@@ -198,7 +198,7 @@ class OllamaStore {
 
   const OpenFolder& folder_;
   const Shipment& shipment_;
-  Sent& sent_;
+  SentArtifact& sent_;
   Descriptor lock_;
 };
 
@@ -213,13 +213,13 @@ Status check_ollama_name(const OpenFolder& folder, const OllamaName& name,
                      "--to ollama: {} exists already and is another model", name.shown());
 }
 
-Result<Sent> send_to_ollama(const std::string& address, const Shipment& shipment,
-                            const SendOptions& options) {
+Result<SentArtifact> send_to_ollama(const std::string& address, const Shipment& shipment,
+                                    const SendOptions& options) {
   CKPT_ASSIGN(const OllamaName name, parse_ollama_name(address, shipment));
   CKPT_ASSIGN(const fs::path path, ollama_folder());
   CKPT_ASSIGN(const Artifact artifact, ollama_artifact(shipment));
   CKPT_ASSIGN(const OpenFolder folder, OpenFolder::open(path));
-  Sent sent;
+  SentArtifact sent;
   CKPT_TRY(folder.make_folder("blobs"));
   OllamaStore store(folder, shipment, sent);
   CKPT_TRY(store.lock(*options.observer));

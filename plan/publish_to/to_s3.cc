@@ -280,7 +280,7 @@ class S3Sender {
       : bucket_(bucket), address_(address), shipment_(shipment), options_(options) {}
 
   Status send() {
-    CKPT_TRY(sort_out());
+    CKPT_TRY(list_present_and_parts());
     Status done = send_parts();
     if (done) done = check_unchanged(shipment_);
     if (done) done = finish();
@@ -294,11 +294,11 @@ class S3Sender {
     }
     return done;
   }
-  const Sent& sent() const { return sent_; }
+  const SentArtifact& sent() const { return sent_; }
 
  private:
   // Which files are there already, and which are sent in parts.
-  Status sort_out() {
+  Status list_present_and_parts() {
     for (const FileDigest& file : in_order(shipment_.files)) {
       const std::string key = address_.prefix + file.name;
       CKPT_ASSIGN(const auto there, bucket_.find(key));
@@ -400,17 +400,17 @@ class S3Sender {
   std::mutex mutex_;
   std::vector<S3Upload> uploads_;
   std::vector<FileDigest> small_;
-  Sent sent_;
+  SentArtifact sent_;
 };
 
-Result<Sent> send_to_s3(const std::string& address, const Shipment& shipment,
-                        const SendOptions& options) {
+Result<SentArtifact> send_to_s3(const std::string& address, const Shipment& shipment,
+                                const SendOptions& options) {
   CKPT_ASSIGN(const S3Address s3, parse_s3_address(address));
   CKPT_ASSIGN(S3Bucket named, s3_bucket(s3.bucket));
   S3Writer bucket(std::move(named));
   S3Sender sender(bucket, s3, shipment, options);
   CKPT_TRY(sender.send());
-  Sent sent = sender.sent();
+  SentArtifact sent = sender.sent();
   sent.address = s3.shown("");
   return sent;
 }

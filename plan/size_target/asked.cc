@@ -72,8 +72,8 @@ Result<std::optional<SizeTarget>> read_size_target(const Conversion& conversion)
   return std::optional(std::move(out));
 }
 
-Result<ChosenTarget> settle_target(Conversion& conversion, bool is_written, Observer& observer,
-                                   unsigned threads) {
+Result<ChosenTarget> resolve_target(Conversion& conversion, bool is_written, Observer& observer,
+                                    unsigned threads) {
   if (conversion.target_size.empty() && conversion.target_bits.empty()) return ChosenTarget();
   CKPT_TRY(recognize(conversion.in));  // what is wrong with IN comes first
   CKPT_ASSIGN(auto target, read_size_target(conversion));

@@ -58,13 +58,13 @@ Chosen smallest_of(const Items& items) {
   });
 }
 
-struct Priced {
+struct PricedAnswer {
   double price;
   KnapsackAnswer answer;
 };
 
 // The lowest price at which everything fits. Requires: the smallest choices do.
-Priced find_price(const Items& items, uint64_t limit) {
+PricedAnswer find_price(const Items& items, uint64_t limit) {
   KnapsackAnswer free = sum_up(items, choose_at(items, 0));
   if (free.size <= limit) return {0, std::move(free)};
   double low = 0, high = 1e-30;
@@ -154,12 +154,12 @@ class Improver {
     }
     std::ranges::stable_sort(better, std::greater<>(), &TypeChange::freed);
     // Of the first n: the best two of different items, so that one of them is not the smaller's.
-    struct Two {
+    struct BestTwo {
       const TypeChange *first = nullptr, *second = nullptr;
     };
-    std::vector<Two> best_of(better.size() + 1);
+    std::vector<BestTwo> best_of(better.size() + 1);
     for (size_t i = 0; i < better.size(); ++i) {
-      Two two = best_of[i];
+      BestTwo two = best_of[i];
       const TypeChange* one = &better[i];
       if (two.first == nullptr || one->lost < two.first->lost) {
         if (two.first != nullptr && two.first->item != one->item) two.second = two.first;
@@ -178,7 +178,7 @@ class Improver {
       const auto end =
           std::partition_point(better.begin(), better.end(),
                                [&](const TypeChange& each) { return -each.freed <= room; });
-      const Two& two = best_of[static_cast<size_t>(end - better.begin())];
+      const BestTwo& two = best_of[static_cast<size_t>(end - better.begin())];
       const TypeChange* other =
           two.first != nullptr && two.first->item == one.item ? two.second : two.first;
       if (other == nullptr || one.lost + other->lost >= gain) continue;
@@ -285,7 +285,7 @@ class Search {
 
 std::optional<KnapsackAnswer> solve_knapsack(const Items& items, uint64_t limit) {
   if (sum_up(items, smallest_of(items)).size > limit) return std::nullopt;
-  Priced start = find_price(items, limit);
+  PricedAnswer start = find_price(items, limit);
   KnapsackAnswer answer = std::move(start.answer);
   Improver(items, limit, answer).run();
   Search(items, limit, start.price, answer).run();

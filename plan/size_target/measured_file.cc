@@ -32,7 +32,7 @@ constexpr uint64_t kMaxBytes = uint64_t{64} << 20;
 constexpr std::string_view kOther = "a name that is free, or that an earlier run has written";
 
 // By key, by type.
-using KeptErrors = std::map<std::string, std::map<std::string, double>>;
+using MeasuredErrors = std::map<std::string, std::map<std::string, double>>;
 
 std::string_view take_until(std::string_view& text, char end) {
   const size_t at = std::min(text.find(end), text.size());
@@ -41,7 +41,7 @@ std::string_view take_until(std::string_view& text, char end) {
   return out;
 }
 
-std::string render_kept(const KeptErrors& kept) {
+std::string render_kept(const MeasuredErrors& kept) {
   std::string lines;
   for (const auto& [key, errors] : kept) {
     lines += key;
@@ -54,11 +54,11 @@ std::string render_kept(const KeptErrors& kept) {
 }
 
 // nullopt: damaged, or of another format.
-std::optional<KeptErrors> parse_kept(std::string_view text) {
+std::optional<MeasuredErrors> parse_kept(std::string_view text) {
   if (take_until(text, '\n') != fmt::format("{}{}", kMagic, kFormat)) return std::nullopt;
   const std::string_view sum = take_until(text, '\n');
   if (sum != fmt::format("sha256 {}", sha256_of(text))) return std::nullopt;
-  KeptErrors out;
+  MeasuredErrors out;
   while (!text.empty()) {
     std::string_view line = take_until(text, '\n');
     auto& errors = out[std::string(take_until(line, ' '))];
@@ -75,9 +75,10 @@ std::optional<KeptErrors> parse_kept(std::string_view text) {
 }
 
 // The content of `file`; nothing where there is none.
-Result<KeptErrors> read_kept(const OpenFolder& folder, const fs::path& file, Observer& observer) {
+Result<MeasuredErrors> read_kept(const OpenFolder& folder, const fs::path& file,
+                                 Observer& observer) {
   CKPT_ASSIGN(const bool is_there, folder.has(file.filename().string()));
-  if (!is_there) return KeptErrors();
+  if (!is_there) return MeasuredErrors();
   struct stat status {};
   const bool is_link = ::lstat(file.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
   if (is_link)
@@ -104,11 +105,11 @@ Result<KeptErrors> read_kept(const OpenFolder& folder, const fs::path& file, Obs
   if (auto kept = parse_kept(text)) return std::move(*kept);
   observer.note(
       fmt::format("{}: damaged or written by another version; measuring again", file.string()));
-  return KeptErrors();
+  return MeasuredErrors();
 }
 
 // Entries of all runs, or, where those are too many, of this one, whose keys are given.
-std::string text_of(KeptErrors& kept, const std::vector<std::string>& keys) {
+std::string text_of(MeasuredErrors& kept, const std::vector<std::string>& keys) {
   std::string text = render_kept(kept);
   if (text.size() <= kMaxBytes) return text;
   const std::set<std::string> own(keys.begin(), keys.end());
@@ -136,14 +137,14 @@ Result<std::string> key_of(const TypesToMeasure& asked) {
 }
 
 // For what will be kept, at most: what was kept before, and what is to be measured.
-uint64_t room_for(const KeptErrors& kept, const std::vector<TypesToMeasure>& missing) {
+uint64_t room_for(const MeasuredErrors& kept, const std::vector<TypesToMeasure>& missing) {
   constexpr uint64_t kTensorBytes = 256, kErrorBytes = 64;
   uint64_t out = missing.empty() ? 0 : render_kept(kept).size();
   for (const TypesToMeasure& each : missing) out += kTensorBytes + kErrorBytes * each.codecs.size();
   return std::min(out, 2 * kMaxBytes);
 }
 
-bool holds_all(const KeptErrors& kept, const std::string& key, const TypesToMeasure& asked) {
+bool holds_all(const MeasuredErrors& kept, const std::string& key, const TypesToMeasure& asked) {
   const auto found = kept.find(key);
   return found != kept.end() && std::ranges::all_of(asked.codecs, [&](const Codec* codec) {
            return found->second.contains(std::string(codec->name));
@@ -161,7 +162,7 @@ Result<std::vector<std::vector<double>>> measure_types_once(
                                is_url(conversion.in)};
   if (file.empty()) return measure_types(tensors, options);
   CKPT_ASSIGN(const OpenFolder folder, OpenFolder::open(parent_of(file)));
-  CKPT_ASSIGN(KeptErrors kept, read_kept(folder, file, observer));
+  CKPT_ASSIGN(MeasuredErrors kept, read_kept(folder, file, observer));
   std::vector<std::string> keys;
   std::vector<TypesToMeasure> missing;
   std::vector<size_t> places;

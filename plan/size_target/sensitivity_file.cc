@@ -31,13 +31,13 @@ bool is_divergence(std::string_view figure) {
 }
 
 // The file's number for a tensor, and whether it is the stack's; null for nothing.
-struct FoundTensor {
+struct TensorDivergences {
   const std::map<std::string, double>* divergences = nullptr;
   const std::string* name = nullptr;
   bool is_stack = false;
 };
 
-FoundTensor find_in_file(const SensitivityFile& file, const RatedTensor& tensor) {
+TensorDivergences find_in_file(const SensitivityFile& file, const RatedTensor& tensor) {
   for (const std::string& name : tensor.names) {
     const auto found = file.divergences.find(name);
     if (found != file.divergences.end()) return {&found->second, &found->first, false};
@@ -100,7 +100,7 @@ Status check_sensitivity_file(const SensitivityFile& file, const std::vector<Rat
   const RatedTensor* missing = nullptr;
   size_t count = 0;
   for (const RatedTensor& tensor : tensors) {
-    const FoundTensor found = find_in_file(file, tensor);
+    const TensorDivergences found = find_in_file(file, tensor);
     if (found.name != nullptr) {
       used.insert(*found.name);
     } else if (count++ == 0) {
@@ -142,7 +142,7 @@ Result<SensitivityFile> fitting_sensitivities(const std::filesystem::path& path,
 }
 
 void rate_tensors(const SensitivityFile& file, std::vector<RatedTensor>& tensors) {
-  std::vector<FoundTensor> found;
+  std::vector<TensorDivergences> found;
   std::map<std::string, Ratios> of_types;  // divergences
   for (size_t i = 0; i < tensors.size(); ++i) {
     found.push_back(find_in_file(file, tensors[i]));

@@ -43,7 +43,7 @@ std::vector<TypeInfo> compared_mixtures() {
 }
 
 // A conversion whose types are not chosen so far, and its input.
-struct Undecided {
+struct PendingConversion {
   Conversion conversion;
   ConversionInput input;
 };
@@ -55,7 +55,8 @@ Conversion planned_alone(Conversion conversion) {
   return conversion;
 }
 
-Result<PlannedConversion> plan_as(const Undecided& undecided, std::string_view type, bool is_pure) {
+Result<PlannedConversion> plan_as(const PendingConversion& undecided, std::string_view type,
+                                  bool is_pure) {
   Conversion conversion = planned_alone(undecided.conversion);
   conversion.to = type;
   if (is_pure) conversion.flags.add("pure", "yes");
@@ -85,7 +86,7 @@ uint64_t metadata_number(const Checkpoint& checkpoint, std::string_view key) {
 }
 
 // A tensor is free when it takes the type that a file is made of.
-Result<FreeModel> find_free(const Undecided& undecided, const SizeTarget& target) {
+Result<FreeModel> find_free(const PendingConversion& undecided, const SizeTarget& target) {
   CKPT_ASSIGN(const PlannedConversion wide, plan_as(undecided, "q8_0", true));
   CKPT_ASSIGN(const PlannedConversion narrow, plan_as(undecided, "q4_0", true));
   const Output &a = wide.plan.outputs[0], &b = narrow.plan.outputs[0];
@@ -169,7 +170,7 @@ struct FittingMixture {
   uint64_t size_bytes = 0, out_bytes = 0;
 };
 
-Result<std::optional<FittingMixture>> find_mixture(const Undecided& undecided,
+Result<std::optional<FittingMixture>> find_mixture(const PendingConversion& undecided,
                                                    const FreeModel& model,
                                                    const SizeTarget& target) {
   std::optional<FittingMixture> largest;
@@ -313,7 +314,7 @@ std::string SizeTarget::words_for(uint64_t bytes, uint64_t weights,
 Result<std::pair<Conversion, ChosenTypes>> with_chosen_types(const Conversion& asked,
                                                              const SizeTarget& target,
                                                              Observer& observer, unsigned threads) {
-  Undecided undecided{asked, {}};
+  PendingConversion undecided{asked, {}};
   Conversion& conversion = undecided.conversion;
   conversion.target_size.clear();
   conversion.target_bits.clear();

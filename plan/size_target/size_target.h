@@ -67,7 +67,7 @@ Result<std::pair<Conversion, ChosenTypes>> with_chosen_types(const Conversion& c
 // target. `is_written`: OUT must be new, or `conversion.force` replaces it. Fails: as recognize(),
 // read_size_target() and the choice; kUsage: OUT exists, or is the cache.
 using ChosenTarget = std::optional<std::pair<SizeTarget, ChosenTypes>>;
-Result<ChosenTarget> settle_target(Conversion& conversion, bool is_written, Observer& observer,
-                                   unsigned threads);
+Result<ChosenTarget> resolve_target(Conversion& conversion, bool is_written, Observer& observer,
+                                    unsigned threads);
 
 }  // namespace ckpt

@@ -22,7 +22,7 @@ std::string with_dashes(std::string_view word) {
 }
 
 // Whether `token`, which a row writes as WORD[=VALUE][@VERB], matches the typed word.
-bool is_asked(std::string_view token, const AskedWord& asked) {
+bool is_asked(std::string_view token, const ForeignWord& asked) {
   const size_t at = std::min(token.find('@'), token.size());
   if (at < token.size() && token.substr(at + 1) != asked.verb) return false;
   token = token.substr(0, at);
@@ -61,7 +61,7 @@ OtherWord accepted(std::string_view ours, std::string_view value) {
 
 }  // namespace
 
-std::optional<OtherWord> other_word(const AskedWord& asked,
+std::optional<OtherWord> other_word(const ForeignWord& asked,
                                     const std::function<bool(std::string_view)>& has) {
   std::optional<OtherWord> of_convert;
   for (std::string_view text = kOtherWords; !text.empty();) {

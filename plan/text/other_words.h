@@ -9,7 +9,7 @@
 
 namespace ckpt {
 
-struct AskedWord {
+struct ForeignWord {
   std::string word;    // "--qformat", "quantize", or a key of a recipe: "\"dtype\""
   std::string value;   // as typed; empty: none
   std::string verb{};  // the command of ckpt that it was typed to
@@ -24,7 +24,7 @@ struct OtherWord {
 
 // Finds the row for `asked`. `has` tells whether the command has an option such as "--to". nullopt:
 // the table does not have the word.
-std::optional<OtherWord> other_word(const AskedWord& asked,
+std::optional<OtherWord> other_word(const ForeignWord& asked,
                                     const std::function<bool(std::string_view)>& has);
 
 }  // namespace ckpt

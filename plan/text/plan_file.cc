@@ -9,7 +9,7 @@
 #include "core/io/files_read.h"
 #include "core/io/remote_files.h"
 #include "core/json/json_edit.h"
-#include "core/resume/found_ledgers.h"
+#include "core/resume/ledger_files.h"
 #include "plan/conversion/option_table.h"
 #include "plan/text/recipe.h"
 #include "transforms/transforms.h"
@@ -72,7 +72,7 @@ JsonText field_json(const Conversion& conversion, const ConvertOption& option) {
 JsonText conversion_json(const Conversion& conversion) {
   JsonText out = JsonText::object();
   for (const ConvertOption& option : convert_options()) {
-    if (option.kept != OptionKept::kRecipeAndPlan) continue;
+    if (option.kept != OptionPersistence::kRecipeAndPlan) continue;
     JsonText value = field_json(conversion, option);
     if (!value.is_null()) out.set(option.spelling(), std::move(value));
   }
@@ -173,7 +173,7 @@ Status field_of_plan(std::string_view key, const JsonText& value, Conversion& ou
     CKPT_ASSIGN(out.imatrix_name, text_of(key, value));
     return {};
   }
-  const ConvertOption* option = find_kept_option(key, OptionKept::kRecipeAndPlan);
+  const ConvertOption* option = find_kept_option(key, OptionPersistence::kRecipeAndPlan);
   if (option == nullptr || (option->step() != nullptr && !list_of(*option).empty())) {
     return misuse("key \"{}\" is not known", key);
   }

@@ -153,7 +153,8 @@ Status read_list(const std::string& key, const JsonText& value, Recipe& recipe) 
 // Looks `key` up as a recipe key of another program, then as an option of a command line.
 std::optional<OtherWord> other_key(const std::string& key, const std::string& value) {
   const auto has = [](std::string_view name) {
-    return find_kept_option(name.substr(2), OptionKept::kRecipe) != nullptr || name == "--outfile";
+    return find_kept_option(name.substr(2), OptionPersistence::kRecipe) != nullptr ||
+           name == "--outfile";
   };
   auto row = other_word({fmt::format("\"{}\"", key), value, "convert"}, has);
   return row ? row : other_word({"--" + key, value, "convert"}, has);
@@ -162,7 +163,7 @@ std::optional<OtherWord> other_key(const std::string& key, const std::string& va
 // Renames a key that ckpt accepts from other programs to ckpt's own key.
 JsonText::Member own_member(const JsonText::Member& typed) {
   const auto& [key, value] = typed;
-  if (find_kept_option(key, OptionKept::kRecipe) != nullptr) return typed;
+  if (find_kept_option(key, OptionPersistence::kRecipe) != nullptr) return typed;
   const auto row = other_key(key, value.as_text().value_or(""));
   if (!row || !row->is_same) return typed;
   std::string ours = row->ours;
@@ -181,7 +182,7 @@ Failure unknown_key(const std::string& key) {
   }
   std::vector<std::string> keys;
   for (const ConvertOption& option : convert_options()) {
-    if (option.kept >= OptionKept::kRecipe) keys.emplace_back(option.spelling());
+    if (option.kept >= OptionPersistence::kRecipe) keys.emplace_back(option.spelling());
   }
   const std::string near = nearest(key, keys);
   return misuse_hint(near.empty() ? "one of those" : fmt::format("\"{}\"", near),
@@ -190,7 +191,7 @@ Failure unknown_key(const std::string& key) {
 
 Status read_key(const JsonText::Member& typed, Recipe& recipe) {
   const auto [name, value] = own_member(typed);
-  const ConvertOption* option = find_kept_option(name, OptionKept::kRecipe);
+  const ConvertOption* option = find_kept_option(name, OptionPersistence::kRecipe);
   if (option == nullptr) return unknown_key(typed.first);
   const std::string key(option->spelling());
   if (key == "steps" || key == "also" || key == "for") return read_list(key, value, recipe);

@@ -78,7 +78,7 @@ struct AffineCandidate {
 };
 
 // Where the results of runs go: one element a run, aligned for vectors.
-struct AffineFound {
+struct AffineSearchResults {
   float* scale;
   float* minimum;  // subtracted, as in AffineScale
   float* inverse;  // codes of the search: clamp(round(inverse (x - start)))
@@ -87,7 +87,7 @@ struct AffineFound {
   int32_t* bad;   // not 0: ask the scalar twin
 };
 
-HWY_INLINE void store_found(const AffineLanes& lanes, size_t at, const AffineFound& out) {
+HWY_INLINE void store_found(const AffineLanes& lanes, size_t at, const AffineSearchResults& out) {
   const Float zero = hn::Zero(kF);
   hn::Store(hn::IfThenElse(lanes.dead, zero, lanes.scale), kF, out.scale + at);
   hn::Store(hn::Neg(lanes.low), kF, out.minimum + at);
@@ -233,7 +233,7 @@ HWY_INLINE void try_candidate(AffineGroup<kCount>* g, Float numerator, Float top
 // Searches two groups whose x and w are set; results go to `out` from element `at`.
 template <bool kAbsolute, size_t kCount>
 HWY_INLINE void fit_affine_lanes(AffineGroup<kCount>* g, const Numerators& numerators, size_t at,
-                                 const AffineFound& out) {
+                                 const AffineSearchResults& out) {
   AffineLanes lanes[2];
   scan(g[0], lanes[0]);
   scan(g[1], lanes[1]);

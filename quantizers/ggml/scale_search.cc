@@ -124,7 +124,7 @@ SignedSums sum_signed(const float* values, const float* weights, float inverse, 
 
 template <size_t kCount>
 float fit_signed(const float* values, const float* weights, int32_t top, uint8_t* codes) {
-  const Extreme extreme = find_extreme<kCount>(values);
+  const ExtremeValue extreme = find_extreme<kCount>(values);
   if (extreme.magnitude < kZeroMagnitude) {
     std::fill_n(codes, kCount, uint8_t{0});
     return 0;
@@ -153,7 +153,7 @@ float fit_signed(const float* values, const float* weights, int32_t top, uint8_t
 
 template <size_t kCount>
 float fit_signed_stepwise(const float* values, int32_t top, uint8_t* codes) {
-  const Extreme extreme = find_extreme<kCount>(values);
+  const ExtremeValue extreme = find_extreme<kCount>(values);
   if (extreme.magnitude < kZeroMagnitude) {
     std::fill_n(codes, kCount, uint8_t{0});
     return 0;

@@ -24,13 +24,13 @@ namespace ckpt {
 inline constexpr float kZeroMagnitude = 1e-15f;
 
 // The value of largest magnitude, the first of equals.
-struct Extreme {
+struct ExtremeValue {
   float magnitude = 0;
   float value = 0;
 };
 template <size_t kCount>
-Extreme find_extreme(const float* values) {
-  Extreme out;
+ExtremeValue find_extreme(const float* values) {
+  ExtremeValue out;
   for (size_t i = 0; i < kCount; ++i) {
     const float magnitude = std::fabs(values[i]);
     if (magnitude > out.magnitude) out = {magnitude, values[i]};

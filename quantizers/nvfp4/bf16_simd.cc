@@ -299,7 +299,7 @@ HWY_INLINE void store_scales(Half codes, std::byte* out) {
 // Groups are done in two loops over a few of them: one has the long way from values to bounds, of
 // which the processor then overlaps several.
 constexpr size_t kRun = 8;
-struct Prepared {
+struct PreparedBlock {
   Eight values;
   Bounds bounds;
   bool is_ordinary;  // its scales are in the tables
@@ -307,7 +307,7 @@ struct Prepared {
 
 // Transposes kGroup blocks and finds their scales and bounds.
 HWY_INLINE void prepare(const std::byte* in, const Vectors& tables, std::byte* scales,
-                        Prepared& out) {
+                        PreparedBlock& out) {
   Eight values;
   for (size_t j = 0; j < 8; ++j) values.v[j] = load_halves(in + j * kHalves * sizeof(uint16_t));
   values = transpose(values);
@@ -320,7 +320,7 @@ HWY_INLINE void prepare(const std::byte* in, const Vectors& tables, std::byte* s
   out.values = values;
 }
 
-HWY_INLINE void finish(const Prepared& group, std::byte* codes) {
+HWY_INLINE void finish(const PreparedBlock& group, std::byte* codes) {
   const Half low = four_codes(group.values.v, group.bounds);
   const Half high = four_codes(group.values.v + 4, group.bounds);
   store_codes(hn::InterleaveLower(kU16, low, high), codes);
@@ -332,7 +332,7 @@ bool encode_groups(const std::byte* in, size_t groups, const Vectors& tables, fl
                    Nvfp4Out out) {
   constexpr size_t kGroupBytes = kGroup * kE2m1BlockValues * sizeof(uint16_t);
   constexpr size_t kCodeBytes = kGroup * kE2m1BlockBytes;
-  Prepared prepared[kRun];
+  PreparedBlock prepared[kRun];
   bool is_ordinary = true;
   for (size_t g = 0; g < groups; ++g) {
     prepare(in + g * kGroupBytes, tables, out.scales + g * kGroup, prepared[g]);

@@ -32,7 +32,7 @@ struct alignas(16) Numbers {
   int8_t high[kCodeBytes];
 };
 
-HWY_INLINE Numbers look_up(const uint8_t* codes) {
+HWY_INLINE Numbers table_values(const uint8_t* codes) {
   const auto table = hn::LoadU(kNumbers, kE2m1Doubled);
   const auto bytes = hn::LoadU(kCodes, codes);
   const auto low = hn::And(bytes, hn::Set(kCodes, uint8_t{15}));
@@ -59,7 +59,7 @@ HWY_INLINE void scale_numbers(const int8_t* numbers, float scale, float* values)
 
 void from_mxfp4(const BlockMxfp4* in, uint64_t blocks, float* values) {
   for (uint64_t b = 0; b < blocks; ++b, values += BlockMxfp4::kValues) {
-    const Numbers numbers = look_up(in[b].codes);
+    const Numbers numbers = table_values(in[b].codes);
     const float scale = mxfp4_scale(in[b].exponent);
     scale_numbers<16>(numbers.low, scale, values);
     scale_numbers<16>(numbers.high, scale, values + 16);
@@ -69,7 +69,7 @@ void from_mxfp4(const BlockMxfp4* in, uint64_t blocks, float* values) {
 void from_nvfp4(const BlockNvfp4* in, uint64_t blocks, float tensor_scale, float* values) {
   for (uint64_t b = 0; b < blocks; ++b) {
     for (size_t pair = 0; pair < 2; ++pair, values += 32) {
-      const Numbers numbers = look_up(in[b].codes + kCodeBytes * pair);
+      const Numbers numbers = table_values(in[b].codes + kCodeBytes * pair);
       for (size_t s = 0; s < 2; ++s) {
         const float scale = nvfp4_block_scale(in[b].scales[2 * pair + s], tensor_scale);
         scale_numbers<8>(numbers.low + 8 * s, scale, values + 16 * s);

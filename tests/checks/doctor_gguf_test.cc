@@ -51,7 +51,7 @@ Checkpoint sound() {
 }
 
 // "ID place: found" of every finding, one a line; the verdict in front.
-std::string told_of_gguf(const Checkpoint& checkpoint) {
+std::string gguf_findings(const Checkpoint& checkpoint) {
   const auto diagnosis = diagnose(checkpoint, {{"llama.cpp"}, false, {}, nullptr});
   if (!diagnosis) return diagnosis.error().text();
   const Verdict& verdict = diagnosis->verdicts.at(0);
@@ -64,25 +64,25 @@ std::string told_of_gguf(const Checkpoint& checkpoint) {
 }
 
 template <class Change>
-std::string told_after(const Change& change) {
+std::string findings_after(const Change& change) {
   Checkpoint checkpoint = sound();
   change(checkpoint);
-  return told_of_gguf(checkpoint);
+  return gguf_findings(checkpoint);
 }
 
-TEST(DoctorGguf, ASoundFileIsSound) { EXPECT_EQ(told_of_gguf(sound()), "loads"); }
+TEST(DoctorGguf, AcceptsAValidFile) { EXPECT_EQ(gguf_findings(sound()), "loads"); }
 
 TEST(DoctorGguf, ArchitectureAndSizes) {
-  EXPECT_EQ(told_after([](Checkpoint& c) { c.metadata.remove("general.architecture"); }),
+  EXPECT_EQ(findings_after([](Checkpoint& c) { c.metadata.remove("general.architecture"); }),
             "does not load\nG01 general.architecture: missing");
   for (const char* name : {"llama99", "", "llama llama4"}) {
-    const std::string said = told_after(
+    const std::string said = findings_after(
         [&](Checkpoint& c) { c.metadata.set("general.architecture", MetaValue::text(name)); });
     EXPECT_NE(said.find("G01 general.architecture: "), std::string::npos) << name;
   }
-  EXPECT_EQ(told_after([](Checkpoint& c) { c.metadata.remove("llama.context_length"); }),
+  EXPECT_EQ(findings_after([](Checkpoint& c) { c.metadata.remove("llama.context_length"); }),
             "does not load\nG02 llama.context_length: missing");
-  EXPECT_EQ(told_after([](Checkpoint& c) {
+  EXPECT_EQ(findings_after([](Checkpoint& c) {
               c.metadata.set("llama.embedding_length", MetaValue::text("64"));
             }),
             "does not load\nG02 llama.embedding_length: text; expected u32");
@@ -90,7 +90,7 @@ TEST(DoctorGguf, ArchitectureAndSizes) {
 
 TEST(DoctorGguf, RotationHasABaseAboveZero) {
   const auto with = [](float base) {
-    return told_after(
+    return findings_after(
         [&](Checkpoint& c) { c.metadata.set("llama.rope.freq_base", MetaValue::f32(base)); });
   };
   EXPECT_EQ(with(1e4F), "loads");
@@ -103,7 +103,7 @@ TEST(DoctorGguf, RotationHasABaseAboveZero) {
 
 TEST(DoctorGguf, NumbersThatStopTheLibraryAreRefused) {
   const auto with = [](std::string_view key, MetaValue value) {
-    return told_after(
+    return findings_after(
         [&](Checkpoint& c) { c.metadata.set(fmt::format("llama.{}", key), std::move(value)); });
   };
   EXPECT_EQ(with("attention.layer_norm_rms_epsilon", MetaValue::f32(-1)),
@@ -119,7 +119,7 @@ TEST(DoctorGguf, NumbersThatStopTheLibraryAreRefused) {
 
 // Of the sound file under the name of another architecture, with further keys.
 std::string told_as(std::string_view name, const std::vector<MetaEntry>& further) {
-  return told_after([&](Checkpoint& c) {
+  return findings_after([&](Checkpoint& c) {
     c.metadata.set("general.architecture", MetaValue::text(std::string(name)));
     for (MetaEntry& entry : c.metadata.entries) {
       if (entry.key.starts_with("llama.")) entry.key.replace(0, 5, name);
@@ -155,35 +155,35 @@ TEST(DoctorGguf, TokensOfOtherModelsAreNotChecked) {
   const auto diagnosis = diagnose(checkpoint, {{"llama.cpp"}, false, {}, nullptr});
   ASSERT_TRUE(diagnosis) << diagnosis.error().text();
   EXPECT_NE(diagnosis->verdicts.at(0).not_checked, "");
-  EXPECT_EQ(told_after([](Checkpoint& c) {
+  EXPECT_EQ(findings_after([](Checkpoint& c) {
               c.metadata.set("tokenizer.ggml.model", MetaValue::text("no_vocab"));
             }).substr(0, 13),
             "does not load");
 }
 
 TEST(DoctorGguf, Tokenizer) {
-  EXPECT_EQ(told_after([](Checkpoint& c) {
+  EXPECT_EQ(findings_after([](Checkpoint& c) {
               c.metadata.set("tokenizer.ggml.pre", MetaValue::text("mine"));
             }),
             "does not load\nG04 tokenizer.ggml.pre: 'mine'");
-  EXPECT_EQ(told_after([](Checkpoint& c) { c.metadata.remove("tokenizer.ggml.pre"); }),
+  EXPECT_EQ(findings_after([](Checkpoint& c) { c.metadata.remove("tokenizer.ggml.pre"); }),
             "loads, unsound\nG04 tokenizer.ggml.pre: missing");
-  EXPECT_EQ(told_after([](Checkpoint& c) { c.metadata.remove("tokenizer.ggml.merges"); }),
+  EXPECT_EQ(findings_after([](Checkpoint& c) { c.metadata.remove("tokenizer.ggml.merges"); }),
             "does not load\nG03 tokenizer.ggml.merges: missing");
-  EXPECT_EQ(told_after([](Checkpoint& c) {
+  EXPECT_EQ(findings_after([](Checkpoint& c) {
               c.metadata.set("tokenizer.ggml.model", MetaValue::text("sentence"));
             }),
             "does not load\nG03 tokenizer.ggml.model: 'sentence'");
-  EXPECT_EQ(told_after([](Checkpoint& c) {
+  EXPECT_EQ(findings_after([](Checkpoint& c) {
               c.metadata.set("tokenizer.ggml.token_type", MetaValue::array(make_i32_array({1})));
             }),
             "does not load\nG03 tokenizer.ggml.token_type: 1 for 4 tokens");
-  EXPECT_EQ(told_after([](Checkpoint& c) {
+  EXPECT_EQ(findings_after([](Checkpoint& c) {
               c.tensors[0] = made_tensor("token_embd.weight", {5, 64}, "f32");
             }),
             "does not load\nG03 tokenizer.ggml.tokens: 4 tokens; token_embd.weight has 5 rows\n"
             "G06 token_embd.weight: [5, 64]; expected [4, 64]");
-  EXPECT_EQ(told_after([](Checkpoint& c) {
+  EXPECT_EQ(findings_after([](Checkpoint& c) {
               c.metadata.set("tokenizer.ggml.eos_token_id", MetaValue::u32(4));
             }),
             "loads\nG05 tokenizer.ggml.eos_token_id: 4 of 4 tokens");
@@ -196,21 +196,22 @@ Tensor& tensor_of(Checkpoint& checkpoint, std::string_view name) {
 
 // Tensors that stop llama.cpp v0.5.0: missing ones, extra ones, other shapes or types.
 TEST(DoctorGguf, TensorsAreThoseOfTheArchitecture) {
-  EXPECT_EQ(told_after([](Checkpoint& c) { tensor_of(c, "blk.1.attn_k.weight").name += "2"; }),
+  EXPECT_EQ(findings_after([](Checkpoint& c) { tensor_of(c, "blk.1.attn_k.weight").name += "2"; }),
             "does not load\nG06 blk.1.attn_k.weight: missing\n"
             "G06 blk.1.attn_k.weight2: no tensor of this architecture");
-  EXPECT_EQ(told_after([](Checkpoint& c) { tensor_of(c, "blk.0.ffn_gate.weight").shape[0] = 1; }),
-            "does not load\nG06 blk.0.ffn_gate.weight: [1, 64]; expected [2, 64]");
-  EXPECT_EQ(told_after([](Checkpoint& c) {
+  EXPECT_EQ(
+      findings_after([](Checkpoint& c) { tensor_of(c, "blk.0.ffn_gate.weight").shape[0] = 1; }),
+      "does not load\nG06 blk.0.ffn_gate.weight: [1, 64]; expected [2, 64]");
+  EXPECT_EQ(findings_after([](Checkpoint& c) {
               tensor_of(c, "blk.0.attn_norm.weight") =
                   made_tensor("blk.0.attn_norm.weight", {64}, "f16");
             }),
             "does not load\nG06 blk.0.attn_norm.weight: in f16; expected f32");
-  EXPECT_EQ(told_after([](Checkpoint& c) {
+  EXPECT_EQ(findings_after([](Checkpoint& c) {
               c.tensors.push_back(made_tensor("blk.1.attn_q.bias", {64}, "f32"));
             }),
             "loads, unsound\nG06 blk.0.attn_q.bias: missing; 'blk.1.attn_q.bias' is there");
-  EXPECT_EQ(told_after([](Checkpoint& c) {
+  EXPECT_EQ(findings_after([](Checkpoint& c) {
               c.metadata.set("llama.block_count", MetaValue::u32(1));
             }).substr(0, 48),
             "does not load\nG06 blk.1.ffn_up.weight: no tensor");
@@ -218,7 +219,8 @@ TEST(DoctorGguf, TensorsAreThoseOfTheArchitecture) {
 
 TEST(DoctorGguf, KeysHaveTheirTypes) {
   const auto told = [](std::string_view key, MetaValue value) {
-    return told_after([&](Checkpoint& c) { c.metadata.set(std::string(key), std::move(value)); });
+    return findings_after(
+        [&](Checkpoint& c) { c.metadata.set(std::string(key), std::move(value)); });
   };
   EXPECT_EQ(told("llama.attention.head_count", MetaValue::i32(2)).substr(0, 45),
             "does not load\nG02 llama.attention.head_count:");
@@ -238,11 +240,11 @@ TEST(DoctorGguf, KeysHaveTheirTypes) {
 
 TEST(DoctorGguf, NamesWithHyphensAreFound) {
   for (const char* name : {"gemma-embedding", "nomic-bert-moe", "ernie4_5-moe"}) {
-    const std::string said = told_after(
+    const std::string said = findings_after(
         [&](Checkpoint& c) { c.metadata.set("general.architecture", MetaValue::text(name)); });
     EXPECT_EQ(said.find("G01"), std::string::npos) << name;
   }
-  EXPECT_EQ(told_after([](Checkpoint& c) {
+  EXPECT_EQ(findings_after([](Checkpoint& c) {
               c.metadata.set("tokenizer.ggml.pre", MetaValue::text("llada-moe"));
             }),
             "loads");
@@ -259,18 +261,18 @@ TEST(DoctorGguf, OtherArchitecturesAreNotChecked) {
 }
 
 TEST(DoctorGguf, ScalesOfNvfp4) {
-  EXPECT_EQ(told_after([](Checkpoint& c) { c.tensors.erase(c.tensors.begin() + 4); }),
+  EXPECT_EQ(findings_after([](Checkpoint& c) { c.tensors.erase(c.tensors.begin() + 4); }),
             "loads, unsound\nG07 .scale: 'blk.1.ffn_up.weight' without one; 1 weights have theirs");
   // As llama-quantize writes them: none has one.
-  EXPECT_EQ(told_after([](Checkpoint& c) {
+  EXPECT_EQ(findings_after([](Checkpoint& c) {
               std::erase_if(c.tensors, [](const Tensor& t) { return t.name.ends_with(".scale"); });
             }),
             "loads");
-  EXPECT_EQ(told_after([](Checkpoint& c) {
+  EXPECT_EQ(findings_after([](Checkpoint& c) {
               c.tensors[4] = made_tensor("blk.1.ffn_up.scale", {2}, "f32");
             }),
             "does not load\nG07 blk.1.ffn_up.scale: 2 values; expected 1");
-  EXPECT_EQ(told_after([](Checkpoint& c) {
+  EXPECT_EQ(findings_after([](Checkpoint& c) {
               c.tensors[3] = made_tensor("blk.1.ffn_up.weight", {2, 64}, "q8_0");
             }),
             "loads, unsound\nG07 blk.1.ffn_up.scale: next to a weight in q8_0");
@@ -282,7 +284,7 @@ TEST(DoctorGguf, ProjectorsAreNotAskedForVocabularies) {
   out.format = "gguf";
   out.metadata.set("general.architecture", MetaValue::text("clip"));
   out.tensors.push_back(made_tensor("v.patch_embd.weight", {4, 64}, "f32"));
-  EXPECT_EQ(told_of_gguf(out), "loads");
+  EXPECT_EQ(gguf_findings(out), "loads");
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ TEST(DoctorReleases, EveryClassOfTransformers5HasTheFieldsOfItsBase) {
                            {kVisionModel, kConfig, "/text_config/return_dict", "1", "C33 unloaded"},
                        });
   }
-  EXPECT_EQ(told_of({kLlama, kConfig, "/return_dict", "1", ""}), "");
+  EXPECT_EQ(findings_of_change({kLlama, kConfig, "/return_dict", "1", ""}), "");
 }
 
 TEST(DoctorReleases, EveryClassOfTransformers4HasTheFieldsOfItsBase) {
@@ -170,7 +170,7 @@ TEST(DoctorReleases, ModelsOfSentencePieceAreMadeWithAnObject) {
         SortedJson::parse(text_of_file(fmt::format(CKPT_TESTDATA "/{}/{}", kFolder, kSettings)));
     json["sp_model_kwargs"] = SortedJson::parse(value);
     checkpoint.set_document(kSettings, json.dump());
-    return told_of_values(checkpoint, "transformers-4.57");
+    return value_findings(checkpoint, "transformers-4.57");
   };
   EXPECT_EQ(told("{}"), "");
   EXPECT_EQ(told("null"), "");
@@ -204,7 +204,7 @@ TEST(DoctorReleases, Transformers5TakesSomeKindsInTokenizerConfig) {
                   {kLlama, kSettings, "/additional_special_tokens", "\"x\"", ""},
               });
   }
-  EXPECT_EQ(told_of({kLlama, kSettings, "/additional_special_tokens", "\"x\"", ""}),
+  EXPECT_EQ(findings_of_change({kLlama, kSettings, "/additional_special_tokens", "\"x\"", ""}),
             "T15 unloaded");
 }
 

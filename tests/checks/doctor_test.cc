@@ -124,7 +124,7 @@ Result<Checkpoint> open(const std::string& name) {
 
 const std::vector<std::string> kServers = {"vllm-0.16", "vllm-0.17", "vllm", "sglang"};
 
-TEST(Doctor, SoundModelsAreTakenEverywhere) {
+TEST(Doctor, AcceptsSoundModelsInEveryProfile) {
   for (const char* type : {"bf16", "nvfp4_modelopt"}) {
     const auto diagnosis = diagnose(llama(type), {{}, true, {}, nullptr});
     ASSERT_TRUE(diagnosis.has_value());
@@ -186,7 +186,7 @@ TEST(Doctor, WrappersNeedTheIntervalForSglang) {
   EXPECT_EQ(find(look(*model, "sglang"), "C16"), nullptr);
 }
 
-TEST(Doctor, NumbersThatDoNotFitTheTensors) {
+TEST(Doctor, ReportsNumbersThatContradictTheTensors) {
   Checkpoint model = llama("bf16");
   edit(model, "config.json", [](Json& json) { json["num_hidden_layers"] = 2; });
   expect(model, "vllm", "W02", Severity::kUnloaded);
@@ -274,7 +274,7 @@ TEST(Doctor, AlgorithmsByProgram) {
   expect(model, "vllm", "Q07", Severity::kUnloaded);
 }
 
-TEST(Doctor, StatementsThatAreMissing) {
+TEST(Doctor, ReportsMissingDeclarations) {
   Checkpoint model = llama("nvfp4_modelopt");
   edit(model, "config.json", [](Json& json) { json["quantization_config"].erase("quant_method"); });
   expect(model, "vllm", "Q05", Severity::kUnloaded);
@@ -282,7 +282,7 @@ TEST(Doctor, StatementsThatAreMissing) {
   for (const std::string& profile : kServers) expect(model, profile, "Q01", Severity::kUnloaded);
 }
 
-TEST(Doctor, TrainersCheckpointsAreNoExports) {
+TEST(Doctor, ReportsTrainingCheckpoints) {
   Checkpoint model = llama("bf16");
   model.tensors.push_back(tensor("model.layers.0.mlp.up_proj.weight_quantizer._amax", {}, "bf16"));
   for (const std::string& profile : kServers) expect(model, profile, "Q16", Severity::kUnloaded);
@@ -327,8 +327,8 @@ TEST(Doctor, TensorsAreReadWhenAsked) {
   expect(model, "vllm", "Q24", Severity::kUnsound, true);
 }
 
-TEST(Doctor, MendsComeOnceAndInOrder) {
-  Examination all;
+TEST(Doctor, ReportsEachFixOnceAndInOrder) {
+  DiagnosisOptions all;
   all.profiles = {"vllm-0.17", "vllm", "sglang", "transformers-4.57", "transformers-5"};
   const auto model = open("qwen35-micro");
   ASSERT_TRUE(model.has_value());

@@ -7,12 +7,12 @@
 namespace ckpt {
 namespace {
 
-TEST(DoctorValues, NothingIsSaidOfGoodModels) {
+TEST(DoctorValues, ReportsNothingForValidModels) {
   for (const char* model : {kLlama, kQwen3, kVisionModel, "qwen35moe-micro"}) {
-    EXPECT_EQ(told_of_values(documents(model)), "") << model;
-    EXPECT_EQ(told_of_values(documents(model), "vllm"), "") << model;
-    EXPECT_EQ(told_of_values(documents(model), "sglang"), "") << model;
-    EXPECT_EQ(told_of_values(documents(model), "transformers-5"), "") << model;
+    EXPECT_EQ(value_findings(documents(model)), "") << model;
+    EXPECT_EQ(value_findings(documents(model), "vllm"), "") << model;
+    EXPECT_EQ(value_findings(documents(model), "sglang"), "") << model;
+    EXPECT_EQ(value_findings(documents(model), "transformers-5"), "") << model;
   }
 }
 
@@ -43,7 +43,7 @@ TEST(DoctorValues, RopeTypesAreKnownAndComplete) {
       {kQwen3, kConfig, "/rope_parameters/rope_theta", "1000000.0", "C20 unsound"},
   });
   const FieldChange moved{kQwen3, kConfig, "/rope_parameters/rope_theta", "1000000.0", ""};
-  EXPECT_EQ(told_of(moved, "vllm"), "");
+  EXPECT_EQ(findings_of_change(moved, "vllm"), "");
 }
 
 TEST(DoctorValues, SizesAreWholeNumbersAboveZero) {
@@ -102,14 +102,15 @@ TEST(DoctorValues, Transformers5DemandsTypes) {
       {kLlama, kConfig, "/rope_scaling", R"({"rope_type": "yarn", "factor": 4.0})", ""},
   };
   for (const FieldChange& change : changes) {
-    EXPECT_EQ(told_of(change, "vllm"), change.expected) << change.pointer << change.value;
+    EXPECT_EQ(findings_of_change(change, "vllm"), change.expected)
+        << change.pointer << change.value;
   }
-  EXPECT_EQ(told_of({kLlama, kConfig, "/use_cache", "1", ""}), "");
+  EXPECT_EQ(findings_of_change({kLlama, kConfig, "/use_cache", "1", ""}), "");
 }
 
 TEST(DoctorValues, EveryPartOfAWrapperHasTheTypesOfItsClass) {
   const auto is_refused = [](const FieldChange& change, const char* profile) {
-    return told_of(change, profile).find("C33 unloaded") != std::string::npos;
+    return findings_of_change(change, profile).find("C33 unloaded") != std::string::npos;
   };
   constexpr const char *kQwenVl = "families/qwen3-vl/hf", *kMistral3 = "families/mistral3/hf";
   const FieldChange refused[] = {
@@ -202,19 +203,19 @@ TEST(DoctorValues, NumbersFitEachOther) {
 
 TEST(DoctorValues, TransformersAsksForKeysAlone) {
   const FieldChange spiral{kLlama, kConfig, "/rope_parameters/rope_type", "\"spiral\"", ""};
-  EXPECT_EQ(told_of(spiral, "transformers-5"), "C17 unloaded");
-  EXPECT_EQ(told_of(spiral, "transformers-4.57"), "");
+  EXPECT_EQ(findings_of_change(spiral, "transformers-5"), "C17 unloaded");
+  EXPECT_EQ(findings_of_change(spiral, "transformers-4.57"), "");
   const FieldChange linear{kLlama, kConfig, "/rope_parameters/rope_type", "\"linear\"", ""};
-  EXPECT_EQ(told_of(linear, "transformers-5"), "C17 unloaded");
-  EXPECT_EQ(told_of(linear, "transformers-4.57"), "");
+  EXPECT_EQ(findings_of_change(linear, "transformers-5"), "C17 unloaded");
+  EXPECT_EQ(findings_of_change(linear, "transformers-4.57"), "");
   const FieldChange scaling{kLlama, kConfig, "/rope_scaling", R"({"rope_type": "linear"})", ""};
-  EXPECT_EQ(told_of(scaling, "transformers-4.57"), "C17 unloaded");
+  EXPECT_EQ(findings_of_change(scaling, "transformers-4.57"), "C17 unloaded");
 }
 
 TEST(DoctorValues, TransformersMakesTheClassOfTheType) {
   for (const char* profile : {"transformers-4.57", "transformers-5"}) {
     const auto told = [&](const char* type) {
-      return told_of({kLlama, kConfig, "/model_type", type, ""}, profile);
+      return findings_of_change({kLlama, kConfig, "/model_type", type, ""}, profile);
     };
     EXPECT_EQ(told("\"gpt2\""), "C30 unsound");
     EXPECT_EQ(told("\"gemma2\""), "C30 unsound");
@@ -333,17 +334,17 @@ TEST(DoctorValues, PartsOfTheTokenizerHaveTheirFields) {
       {kLlama, kTokenizer, "/model/type", "", ""},
   });
   const FieldChange lacking{kLlama, kTokenizer, "/added_tokens", "", ""};
-  EXPECT_EQ(told_of(lacking, "transformers-5"), kBad);
+  EXPECT_EQ(findings_of_change(lacking, "transformers-5"), kBad);
 }
 
-TEST(DoctorValues, NumbersThatPythonReadsAreNoFault) {
+TEST(DoctorValues, AcceptsNumbersThatPythonReads) {
   Checkpoint checkpoint = documents(kLlama);
   std::string config = checkpoint.find_document(kConfig)->text();
   const std::string field = "\"initializer_range\": 0.02";
   ASSERT_NE(config.find(field), config.npos);
   config.replace(config.find(field), field.size(), "\"initializer_range\": Infinity");
   checkpoint.set_document(kConfig, config);
-  EXPECT_EQ(told_of_values(checkpoint), "");
+  EXPECT_EQ(value_findings(checkpoint), "");
   const auto diagnosis = diagnose(checkpoint, {{"vllm-0.17"}, false, {}, nullptr});
   ASSERT_TRUE(diagnosis);
   EXPECT_TRUE(std::none_of(diagnosis->findings.begin(), diagnosis->findings.end(),

@@ -14,8 +14,9 @@ namespace {
 using AnyJson = nlohmann::json;
 
 // The severity of what `check` says of a configuration of the family; "" where it is silent.
-std::string said_of(const Family& family, const std::string& profile, const std::string& check,
-                    const AnyJson& fields, bool has_head = false) {
+std::string reported_severity(const Family& family, const std::string& profile,
+                              const std::string& check, const AnyJson& fields,
+                              bool has_head = false) {
   std::string_view classes = family.architectures;
   AnyJson config = {{"model_type", family.text_type()},
                     {"architectures", {take_word(classes)}},
@@ -37,7 +38,8 @@ TEST(EveryFamily, WithoutAHeadInAGgufMayNotBringAnother) {
   for (const Family* family : families()) {
     if (family->has_gguf_head) continue;
     const auto said = [&](const AnyJson& tie, bool has_head) {
-      return said_of(*family, "llama.cpp", "C10", {{"tie_word_embeddings", tie}}, has_head);
+      return reported_severity(*family, "llama.cpp", "C10", {{"tie_word_embeddings", tie}},
+                               has_head);
     };
     EXPECT_EQ(said(false, true), "unloaded") << family->name;
     EXPECT_EQ(said(true, true), "") << family->name;
@@ -77,7 +79,7 @@ TEST(EveryFamily, HasOneActivationThatOtherProgramsTakeForGranted) {
     const Activation& own = family->activation;
     ASSERT_FALSE(own.name.empty()) << family->architectures;
     const auto said = [&](const char* profile, std::string_view field, const AnyJson& value) {
-      return said_of(*family, profile, "C27", {{std::string(field), value}});
+      return reported_severity(*family, profile, "C27", {{std::string(field), value}});
     };
     for (const std::string_view field : words_after(own.fields, "")) {
       SCOPED_TRACE(fmt::format("{} {}", family->architectures, field));
@@ -106,7 +108,7 @@ TEST(EveryFamily, HasOnlyTypesOfRopeThatTheProgramHas) {
   for (const Family* family : families()) {
     const bool rotates = !has_word(family->quirks, "may_rotate_nothing");
     const auto said = [&](const char* profile, const char* place, const AnyJson& rope) {
-      return said_of(*family, profile, "C17", {{place, rope}});
+      return reported_severity(*family, profile, "C17", {{place, rope}});
     };
     SCOPED_TRACE(family->architectures);
     for (const char* type : {"ntk", "foo", "xdrope"}) {
@@ -130,10 +132,10 @@ TEST(EveryFamily, NeedsABaseOfItsRope) {
     const bool reads_none = has_word(family->quirks, "may_rotate_nothing") ||
                             has_word(family->quirks, "other_theta");
     for (const char* profile : {"transformers-4.57", "transformers-5"}) {
-      EXPECT_EQ(said_of(*family, profile, "C25", {{"rope_theta", nullptr}}),
+      EXPECT_EQ(reported_severity(*family, profile, "C25", {{"rope_theta", nullptr}}),
                 reads_none ? "" : "unloaded")
           << family->architectures;
-      EXPECT_EQ(said_of(*family, profile, "C25", {{"rope_theta", 10000.0}}), "");
+      EXPECT_EQ(reported_severity(*family, profile, "C25", {{"rope_theta", 10000.0}}), "");
     }
   }
 }
@@ -150,7 +152,8 @@ std::vector<std::string_view> fields_of_key(const Family& family, std::string_vi
 
 void expect_of_experts(const Family& family, std::string_view count, std::string_view chosen) {
   const auto said = [&](const char* profile, const AnyJson& value) {
-    return said_of(family, profile, "C24", {{std::string(count), 4}, {std::string(chosen), value}});
+    return reported_severity(family, profile, "C24",
+                             {{std::string(count), 4}, {std::string(chosen), value}});
   };
   SCOPED_TRACE(fmt::format("{} {} {}", family.architectures, count, chosen));
   for (const char* profile : {"vllm-0.17", "sglang", "llama.cpp", "transformers-4.57"}) {

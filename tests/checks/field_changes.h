@@ -42,7 +42,7 @@ inline bool is_asked(const std::string& id) {
 }
 
 // "ID severity", one each, in order, without doubles.
-inline std::string told_of_values(const Checkpoint& checkpoint,
+inline std::string value_findings(const Checkpoint& checkpoint,
                                   const std::string& profile = "vllm-0.17") {
   const auto diagnosis = diagnose(checkpoint, {{profile}, false, {}, nullptr});
   if (!diagnosis) return diagnosis.error().text();
@@ -60,7 +60,8 @@ struct FieldChange {
   const char *model, *file, *pointer, *value, *expected;
 };
 
-inline std::string told_of(const FieldChange& change, const std::string& profile = "vllm-0.17") {
+inline std::string findings_of_change(const FieldChange& change,
+                                      const std::string& profile = "vllm-0.17") {
   Checkpoint checkpoint = documents(change.model);
   SortedJson json = *parse_json(change.file, checkpoint.find_document(change.file)->text());
   const SortedJson::json_pointer pointer(change.pointer);
@@ -70,12 +71,12 @@ inline std::string told_of(const FieldChange& change, const std::string& profile
     json[pointer] = SortedJson::parse(change.value);
   }
   checkpoint.set_document(change.file, json.dump());
-  return told_of_values(checkpoint, profile);
+  return value_findings(checkpoint, profile);
 }
 
 inline void expect_all(std::initializer_list<FieldChange> changes) {
   for (const FieldChange& change : changes) {
-    EXPECT_EQ(told_of(change), change.expected)
+    EXPECT_EQ(findings_of_change(change), change.expected)
         << change.model << " " << change.file << " " << change.pointer << " = " << change.value;
   }
 }
@@ -87,7 +88,7 @@ inline constexpr const char* kSettings = "tokenizer_config.json";
 
 inline void expect_of(const char* profile, std::initializer_list<FieldChange> changes) {
   for (const FieldChange& change : changes) {
-    EXPECT_EQ(told_of(change, profile), change.expected)
+    EXPECT_EQ(findings_of_change(change, profile), change.expected)
         << profile << " " << change.file << " " << change.pointer << " = " << change.value;
   }
 }

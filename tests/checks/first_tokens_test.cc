@@ -101,7 +101,7 @@ TEST(FirstTokens, ExpertsAreThoseThatTheClassReads) {
                         {kGreedy, kConfig, kGroups, "3", "C45 unsound"},
                     });
   const FieldChange groups{kGptOss, kConfig, kGroups, "2", ""};
-  EXPECT_NE(told_of(groups, "llama.cpp").find("C45 unsound"), std::string::npos);
+  EXPECT_NE(findings_of_change(groups, "llama.cpp").find("C45 unsound"), std::string::npos);
 }
 
 TEST(FirstTokens, NothingIsDividedByZero) {

@@ -59,7 +59,7 @@ TEST(Jinja, FaultsNameTheLineWhatWasFoundAndWhatWasExpected) {
   for (const auto& [text, fault] : kFaults) EXPECT_EQ(fault_of(text), fault) << text;
 }
 
-TEST(Jinja, RefusalsOfTheCompilerAreNoFaultsOfSyntax) {
+TEST(Jinja, SeparatesCompilerErrorsFromSyntaxErrors) {
   const std::pair<std::string_view, std::string_view> kFaults[] = {
       {"\n{{ a | trm }}", "compiler 2: no filter named 'trm'"},
       {"{% for a in b if a is text %}{% endfor %}", "compiler 1: no test named 'text'"},

@@ -70,10 +70,10 @@ Checkpoint listed_model(const Json& statement, const Names& floats, std::string_
 
 // The findings about lists and schemes, with their severity: "Q07:unloaded Q11:unsound".
 std::string lists_found(const Checkpoint& model, const std::string& profile) {
-  Examination examination;
-  examination.profiles = {profile};
-  examination.packed_forms = forms_of_words;
-  const auto diagnosis = diagnose(model, examination);
+  DiagnosisOptions diagnosis_options;
+  diagnosis_options.profiles = {profile};
+  diagnosis_options.packed_forms = forms_of_words;
+  const auto diagnosis = diagnose(model, diagnosis_options);
   EXPECT_TRUE(diagnosis.has_value());
   std::set<std::string> found;
   for (const Finding& finding : diagnosis->findings) {

@@ -93,12 +93,12 @@ const char* const kModels[] = {"llama-micro",
 TEST(Parameters, RealModelsHaveAllTheirParametersAndNoOthers) {
   for (const char* name : kModels) {
     const Checkpoint model = open_model(name);
-    const Examined on(model);
+    const Subject on(model);
     ASSERT_TRUE(on.parameters.is_compared()) << name;
     EXPECT_EQ(on.parameters.bad_field, "") << name;
     for (const Deviation& entry : on.parameters.missing) ADD_FAILURE() << name << entry.name;
     for (const Deviation& entry : on.parameters.wrong) ADD_FAILURE() << name << entry.name;
-    for (const Extra& entry : on.parameters.extra) ADD_FAILURE() << name << entry.name;
+    for (const ExtraTensor& entry : on.parameters.extra) ADD_FAILURE() << name << entry.name;
     EXPECT_FALSE(on.parameters.has_unknown_codes) << name;
   }
 }
@@ -130,7 +130,7 @@ TEST(Parameters, EveryFieldThatShapesDependOnIsHeldAgainstTheTensors) {
         if (factor == 0.0 && std::string(field) == "linear_conv_kernel_dim") continue;  // 4
         const auto changed = static_cast<uint64_t>(static_cast<double>(now) * factor);
         set(model, field, factor == 0.0 ? Json() : Json(changed));
-        const Examined on(model);
+        const Subject on(model);
         const size_t deviating =
             on.parameters.missing.size() + on.parameters.wrong.size() + on.parameters.extra.size();
         EXPECT_NE(deviating, 0u) << name << ' ' << field << ' ' << factor;
@@ -142,7 +142,7 @@ TEST(Parameters, EveryFieldThatShapesDependOnIsHeldAgainstTheTensors) {
   }
 }
 
-TEST(Parameters, WhatIsMissingIsRatedAsEachProgramTakesIt) {
+TEST(Parameters, RatesMissingTensorsForEachProgram) {
   Checkpoint model = open_model("qwen3-micro");
   drop(model, "layers.1.self_attn.q_norm.weight");
   EXPECT_EQ(ratings(model, "W02"), "UUSUS");
@@ -159,7 +159,7 @@ TEST(Parameters, WhatIsMissingIsRatedAsEachProgramTakesIt) {
   EXPECT_EQ(rated(model, "vllm", "W02"), 'S');
 }
 
-TEST(Parameters, WhatIsLargerIsCutByServersAlone) {
+TEST(Parameters, OnlyServersTruncateLargerTensors) {
   Checkpoint model = open_model("llama-micro");
   set(model, "intermediate_size", 256);  // the tensors have 512
   EXPECT_EQ(ratings(model, "W09"), "SSSUU");
@@ -179,7 +179,7 @@ TEST(Parameters, QuantizedWeightsAreComparedByTheShapeOfTheirValues) {
   }
 }
 
-TEST(Parameters, WhatTheModelDoesNotHaveIsRatedAsEachProgramTakesIt) {
+TEST(Parameters, RatesExtraTensorsForEachProgram) {
   constexpr const char* kNorm = "model.layers.0.input_layernorm.weight";
   Checkpoint model = open_model("llama-micro");
   copy(model, kNorm, "model.layers.0.self_attn.q_norm.weight");

@@ -46,7 +46,7 @@ TEST(Profiles, ReleasesDifferWhereTheirFilesDo) {
 
 // "OLDER NEWER" of two that answer, "NEWEST+" for a release after all, or one name.
 std::string answered_by(std::string_view name) {
-  const Asked asked = asked_for(name);
+  const ProfileMatch asked = match_profile(name);
   if (asked.profile == nullptr) return "";
   if (asked.older != nullptr) return fmt::format("{} {}", asked.older->file, asked.profile->file);
   return fmt::format("{}{}", asked.profile->file, asked.is_newer ? "+" : "");

@@ -24,7 +24,7 @@ char answer_for(const std::string& statement, const char* parent, const char* pr
     return finding.check == "Q39" && finding.severity == Severity::kUnloaded;
   });
   if (is_refused) return 'n';
-  return scheme_not_checked(Examined(checkpoint), *find_profile(profile)).empty() ? 'y' : '?';
+  return scheme_not_checked(Subject(checkpoint), *find_profile(profile)).empty() ? 'y' : '?';
 }
 
 TEST(Schemes, EveryProgramAnswersAsItsSourceDoes) {

@@ -74,11 +74,11 @@ std::vector<std::string> differences(const Family& family, const std::set<std::s
   for (const Parameter& parameter : *expected) {
     model.tensors.push_back(made_tensor(parameter.name, parameter.shape, "bf16"));
   }
-  const Examined on(model);
+  const Subject on(model);
   std::vector<std::string> out;
   for (const Deviation& missing : on.parameters.missing) out.push_back("no " + missing.name);
   for (const Deviation& wrong : on.parameters.wrong) out.push_back("other " + wrong.name);
-  for (const Extra& extra : on.parameters.extra) out.push_back("extra " + extra.name);
+  for (const ExtraTensor& extra : on.parameters.extra) out.push_back("extra " + extra.name);
   return out;
 }
 

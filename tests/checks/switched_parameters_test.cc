@@ -33,20 +33,20 @@ std::string severity_in(const Checkpoint& model, const char* profile, const std:
   return "";
 }
 
-struct SwitchedOn {
+struct SwitchedField {
   const char *family, *field;
 };
 
 TEST(SwitchedParameters, AreMissedInTransformers) {
-  const SwitchedOn switched[] = {{"cohere2", "attention_bias"},
-                                 {"deepseek-v3", "attention_bias"},
-                                 {"deepseek-v2", "attention_bias"},
-                                 {"deepseek-v2", "mlp_bias"},
-                                 {"glm4-moe-lite", "attention_bias"},
-                                 {"glm-moe-dsa", "attention_bias"},
-                                 {"qwen3-next", "attention_bias"},
-                                 {"stablelm", "qk_layernorm"},
-                                 {"phi2", "qk_layernorm"}};
+  const SwitchedField switched[] = {{"cohere2", "attention_bias"},
+                                    {"deepseek-v3", "attention_bias"},
+                                    {"deepseek-v2", "attention_bias"},
+                                    {"deepseek-v2", "mlp_bias"},
+                                    {"glm4-moe-lite", "attention_bias"},
+                                    {"glm-moe-dsa", "attention_bias"},
+                                    {"qwen3-next", "attention_bias"},
+                                    {"stablelm", "qk_layernorm"},
+                                    {"phi2", "qk_layernorm"}};
   for (const auto& [family, field] : switched) {
     EXPECT_EQ(severity_in(with_field(family, ""), "transformers-5", "W02"), "") << family;
     const Checkpoint model = with_field(family, field);

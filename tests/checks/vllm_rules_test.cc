@@ -124,7 +124,7 @@ TEST(VllmRules, ActivationsAreOnesThatTheClassLooksUp) {
   }
 }
 
-TEST(VllmRules, NumbersOfShapesThatAreNoneAreRefusedForEveryFamily) {
+TEST(VllmRules, RejectsInvalidShapeNumbersForEveryFamily) {
   for (const char* name : {"olmo2", "mixtral", "phi3", "seed-oss", "exaone4", "gpt-oss"}) {
     for (const Json& value : {Json("seven"), Json::array({64}), Json(64.5), Json(nullptr)}) {
       Checkpoint model = family(name);
@@ -323,7 +323,7 @@ TEST(VllmRules, ClassesThatChangeANormalizerNeedOne) {
   EXPECT_FALSE(says(model, "T17"));
 }
 
-TEST(VllmRules, TensorsOfMultiTokenPredictionAreNoFinding) {
+TEST(VllmRules, AcceptsTensorsOfMultiTokenPrediction) {
   Checkpoint model = family("glm4-moe");
   ASSERT_FALSE(says(model, "W10"));
   tensor_of_rule(model, "model.layers.2.enorm.weight").name += "s";

@@ -14,7 +14,7 @@ constexpr uint64_t kSourceBytes = 16 * kMiB;
 
 std::byte cached_byte_at(uint64_t offset) { return static_cast<std::byte>(offset >> 12); }
 
-class MadeSource final : public ByteSource {
+class PatternSource final : public ByteSource {
  public:
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const override {
     for (size_t i = 0; i < out.size(); ++i) out[i] = cached_byte_at(offset_bytes + i);
@@ -40,8 +40,8 @@ void read_all(BlockCache& cache, const ByteSource& source, Reading reading) {
   }
 }
 
-TEST(BlockCache, WhatIsReadTwiceIsReadFromTheSourceOnceAndThenForgotten) {
-  const MadeSource source;
+TEST(BlockCache, ReadsSharedBlocksOnceAndThenDropsThem) {
+  const PatternSource source;
   BufferPool pool;
   BlockCache cache(2 * kSourceBytes, Use::kTwice, pool);
   read_all(cache, source, Reading::kFirst);
@@ -55,7 +55,7 @@ TEST(BlockCache, WhatIsReadTwiceIsReadFromTheSourceOnceAndThenForgotten) {
 // The longest unused would be what is needed next: then nothing would be found of a tensor that is
 // larger than the cache.
 TEST(BlockCache, OfATensorThatIsTooLargeItsFirstPartIsKept) {
-  const MadeSource source;
+  const PatternSource source;
   constexpr uint64_t kCapacity = 8 * kMiB;
   BufferPool pool;
   BlockCache cache(kCapacity, Use::kTwice, pool);
@@ -65,7 +65,7 @@ TEST(BlockCache, OfATensorThatIsTooLargeItsFirstPartIsKept) {
 }
 
 TEST(BlockCache, RangesThatShareBlocksKeepNoMoreThanItHolds) {
-  const MadeSource source;
+  const PatternSource source;
   BufferPool pool(0);
   BlockCache cache(4 * kMiB, Use::kTwice, pool);
   const uint64_t before = AlignedBuffer::all_bytes();
@@ -74,7 +74,7 @@ TEST(BlockCache, RangesThatShareBlocksKeepNoMoreThanItHolds) {
 }
 
 TEST(BlockCache, EndsOfTensorsMakeRoomForTheNext) {
-  const MadeSource source;
+  const PatternSource source;
   BufferPool pool;
   BlockCache cache(4 * kMiB, Use::kTwice, pool);
   AlignedBuffer scratch;
@@ -86,8 +86,8 @@ TEST(BlockCache, EndsOfTensorsMakeRoomForTheNext) {
   EXPECT_EQ(cache.read_bytes(), kSourceBytes / (4 * kMiB) * 2 * kMiB);  // a block each
 }
 
-TEST(BlockCache, WhatIsReadOftenStaysAsLongAsItIsUsed) {
-  const MadeSource source;
+TEST(BlockCache, KeepsBlocksThatAreReadOften) {
+  const PatternSource source;
   BufferPool pool;
   BlockCache cache(2 * kSourceBytes, Use::kOften, pool);
   for (int i = 0; i < 3; ++i) read_all(cache, source, Reading::kLast);

@@ -61,7 +61,7 @@ TEST_F(BufferPools, ARunWithoutRoomKeepsNoFreeBuffers) {
   pool.end_share(0);
 }
 
-TEST_F(BufferPools, GivesWhatIsThereToWhomItFits) {
+TEST_F(BufferPools, ReusesBuffersThatFit) {
   BufferPool pool;
   for (const uint64_t size_bytes : {5u << 20, 1u << 20, 9u << 18}) {
     AlignedBuffer buffer;

@@ -13,14 +13,14 @@
 #include "core/chunks/written_source.h"
 #include "core/computed/coded_matrix.h"
 #include "core/computed/decoded_source.h"
+#include "core/computed/interleaved_source.h"
 #include "core/computed/joined_source.h"
 #include "core/computed/low_rank_source.h"
 #include "core/computed/strided_source.h"
-#include "core/computed/turned_source.h"
-#include "core/computed/woven_source.h"
+#include "core/computed/transposed_source.h"
 #include "core/engine/execute.h"
 #include "quantizers/quantizers.h"
-#include "tests/pipeline/ended_run.h"
+#include "tests/pipeline/ends_run.h"
 #include "tests/support/files.h"
 #include "transforms/modelopt_export/quantized_sources.h"
 
@@ -113,12 +113,12 @@ SharedSource make_kind(Kind kind, const MakeInput& input) {
       return std::make_shared<const DecodedTensor>(
           in_pieces("mxfp4_ct", {kComputedRows, kComputedColumns}, input));
     case Kind::kTurned:
-      return std::make_shared<const TurnedSource>(
+      return std::make_shared<const TransposedSource>(
           in_pieces("mxfp4_ct", {4, kComputedRows, kComputedColumns}, input));
     case Kind::kStrided: return only_source(take_every(plain(input), 0, 2).value());
     case Kind::kWoven:
       return only_source(
-          weave({{plain(input), 2}, {plain(input), 2}}, {kComputedRows, 2 * kComputedColumns})
+          interleave({{plain(input), 2}, {plain(input), 2}}, {kComputedRows, 2 * kComputedColumns})
               .value());
     case Kind::kJoined: return joined({whole(input(1000)), whole(input(3000))}).source;
     case Kind::kRepacked:
@@ -152,9 +152,9 @@ std::vector<std::byte> bytes_of(uint64_t size, uint32_t seed) {
 }
 
 // Writes down what is read of it.
-class HeardSource final : public ByteSource {
+class RecordingSource final : public ByteSource {
  public:
-  HeardSource(uint64_t size, uint32_t seed) : bytes_(bytes_of(size, seed)) {}
+  RecordingSource(uint64_t size, uint32_t seed) : bytes_(bytes_of(size, seed)) {}
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const override {
     if (offset_bytes > bytes_.size() || out.size() > bytes_.size() - offset_bytes) {
       return corrupt("past the end");
@@ -174,10 +174,10 @@ class HeardSource final : public ByteSource {
 
 TEST(ComputedSource, EveryKindTellsEveryInputThatItReads) {
   for (const Kind kind : all_kinds()) {
-    std::vector<std::shared_ptr<const HeardSource>> made;
+    std::vector<std::shared_ptr<const RecordingSource>> made;
     const SharedSource source = make_kind(kind, [&](uint64_t size) {
       return made.emplace_back(
-          std::make_shared<const HeardSource>(size, static_cast<uint32_t>(made.size())));
+          std::make_shared<const RecordingSource>(size, static_cast<uint32_t>(made.size())));
     });
     ASSERT_NE(source->computed(), nullptr);
     EXPECT_EQ(source->computed()->kind(), kind);
@@ -197,7 +197,7 @@ TEST(ComputedSource, EveryKindTellsEveryInputThatItReads) {
 
 // ---- killed, and an input is another one before the same is run again ---------------------------
 
-struct Made {
+struct RunFiles {
   fs::path folder;
   std::vector<fs::path> inputs;  // in the order in which they were made
 
@@ -245,23 +245,23 @@ void change(const fs::path& path) {
   fs::last_write_time(path, before + std::chrono::milliseconds(5));
 }
 
-TEST(ComputedSource, ARunOfAnyKindIsNotGoneOnWithWhenAnyInputHasChanged) {
+TEST(ComputedSource, DoesNotResumeARunWhenAnInputChanged) {
   for (const Kind kind : all_kinds()) {
     for (size_t i = 0;; ++i) {
       const TemporaryFolder folder;
-      Made made{folder.path(), {}};
-      Ender ender(1);
+      RunFiles made{folder.path(), {}};
+      EndsRun ender(1);
       ASSERT_FALSE(execute(made.plan(kind), options_for(ender, 1, 1 << 14)))
           << "ended too late: kind " << static_cast<int>(kind);
       if (i == made.inputs.size()) {  // none has changed: it resumes
-        Ender never(UINT64_MAX);
+        EndsRun never(UINT64_MAX);
         const auto report = execute(made.plan(kind), options_for(never));
         ASSERT_TRUE(report) << report.error().text();
         EXPECT_GT(report->resumed_bytes, 0u);
         break;
       }
       change(made.inputs[i]);
-      Ender never(UINT64_MAX);
+      EndsRun never(UINT64_MAX);
       const auto report = execute(made.plan(kind), options_for(never));
       ASSERT_FALSE(report) << "kind " << static_cast<int>(kind) << ", input " << i;
       EXPECT_NE(report.error().text().find("begun before its input changed"), std::string::npos)
@@ -273,8 +273,8 @@ TEST(ComputedSource, ARunOfAnyKindIsNotGoneOnWithWhenAnyInputHasChanged) {
 
 TEST(ComputedSource, ARunIsNotResumedWhenAnInputChangedAndItsTimeWasSetBack) {
   const TemporaryFolder folder;
-  Made made{folder.path(), {}};
-  Ender ender(1), never(UINT64_MAX);
+  RunFiles made{folder.path(), {}};
+  EndsRun ender(1), never(UINT64_MAX);
   ASSERT_FALSE(execute(made.plan(all_kinds().front()), options_for(ender, 1, 1 << 14)));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));  // ticks of the system's clock
   const auto time = fs::last_write_time(made.inputs[0]);
@@ -292,10 +292,10 @@ TEST(ComputedSource, ARunOfAnyKindGivesNoNameWhenAnyInputChangedMeanwhile) {
   for (const Kind kind : all_kinds()) {
     for (size_t i = 0, count = 1; i < count; ++i) {
       const TemporaryFolder folder;
-      Made made{folder.path(), {}};
+      RunFiles made{folder.path(), {}};
       const Plan plan = made.plan(kind);
       count = made.inputs.size();
-      Ender ender(UINT64_MAX);
+      EndsRun ender(UINT64_MAX);
       ender.at_end = [&] { change(made.inputs[i]); };
       const auto report = execute(plan, options_for(ender));
       ASSERT_FALSE(report) << "kind " << static_cast<int>(kind) << ", input " << i;

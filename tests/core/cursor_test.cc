@@ -53,7 +53,7 @@ TEST(Cursor, StaysInsideItsRange) {
   EXPECT_EQ(wide.left_bytes(), 2u);
 }
 
-TEST(Cursor, CountsAreHeldAgainstWhatIsLeft) {
+TEST(Cursor, RejectsCountsBeyondTheRemainingBytes) {
   const std::string bytes = std::string("\x03\0\0\0\0\0\0\0", 8) + std::string(12, 'x');
   EXPECT_EQ(Cursor(source_of(bytes)).count_u64(4, 100), 3u);
   EXPECT_FALSE(Cursor(source_of(bytes)).count_u64(5, 100));

@@ -17,7 +17,7 @@ TEST(Document, IsParsedOnceForAllItsCopies) {
   EXPECT_EQ((*one.tree())->find("a")->token(), "1.50");
 }
 
-TEST(Document, AFaultIsToldEachTimeWithThePath) {
+TEST(Document, ReportsAFaultOnEveryCallWithThePath) {
   const Document broken("config.json", "{");
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(broken.values().error().text(),

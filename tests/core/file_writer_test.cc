@@ -104,7 +104,7 @@ TEST(FileWriter, TheHeadIsWrittenLast) {
   whole.finish();
 }
 
-TEST(FileWriter, AThreadThatIsHeldBackGoesOnWhenTheHashDoes) {
+TEST(FileWriter, ResumesABlockedThreadWhenHashingCatchesUp) {
   const TemporaryFolder folder;
   Writing writing(folder / "out");
   std::vector<std::thread> threads;

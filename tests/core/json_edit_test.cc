@@ -69,7 +69,7 @@ TEST(JsonEdit, ValuesAreReadWithoutGuessing) {
   EXPECT_EQ(root.find_text("s"), "1");
 }
 
-TEST(JsonEdit, RefusesWhatIsNoObjectAndSaysWhere) {
+TEST(JsonEdit, RejectsNonObjectsWithTheirPath) {
   Checkpoint checkpoint;
   checkpoint.set_document("config.json", "[1]");
   const auto found = read_json(checkpoint, "config.json");

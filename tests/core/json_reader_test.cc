@@ -76,7 +76,7 @@ void expect_as_another_parser(const std::string& text) {
 }
 
 // Each cut, each changed bit, and texts of pieces put together at random.
-TEST(JsonReader, TakesAndSaysWhatAnotherParserTakesAndSays) {
+TEST(JsonReader, AgreesWithAnotherParser) {
   const std::string good =
       "{\"a\": [1, -2.5e3, true, null, NaN, {}], \"\\u00e9\\n\": \"\\ud83d\\ude00 \xC3\xA9\",\n"
       " \"b\": {\"c\": [], \"d\": -Infinity}, \"a\": false}";

@@ -30,7 +30,7 @@ std::string three_batches(const TemporaryFolder& folder) {
   return read_file(folder / "ledger");
 }
 
-TEST(Ledger, SaysWhatWasWrittenDown) {
+TEST(Ledger, ReadsBackItsEntries) {
   const TemporaryFolder folder;
   const auto content = parse_ledger(three_batches(folder), boot_id());
   ASSERT_TRUE(content) << content.error().text();
@@ -69,7 +69,7 @@ TEST(Ledger, DoesNotReadTheFirstVersion) {
   EXPECT_FALSE(parse_ledger(head + "= " + sha256.finish().substr(0, 16) + "\n", "b"));
 }
 
-TEST(Ledger, SaysHowFarAHashHasCome) {
+TEST(Ledger, RecordsTheProgressOfAHash) {
   const TemporaryFolder folder;
   Sha256 sha256;
   sha256.add(std::as_bytes(std::span("some bytes", 10)));
@@ -94,7 +94,7 @@ TEST(Ledger, AfterAnotherBootOnlyWhatWasSyncedCounts) {
   EXPECT_EQ(content->entries.size(), 2u);
 }
 
-TEST(Ledger, TornAnywhereItSaysNothingThatWasNotWrittenDown) {
+TEST(Ledger, ATornLedgerListsOnlyWrittenRanges) {
   const TemporaryFolder folder;
   const std::string bytes = three_batches(folder);
   std::array<size_t, 4> seen{};
@@ -112,7 +112,7 @@ TEST(Ledger, TornAnywhereItSaysNothingThatWasNotWrittenDown) {
   EXPECT_GT(seen[3], 0u);
 }
 
-TEST(Ledger, AnyChangedByteCostsOnlyWhatStandsBehindIt) {
+TEST(Ledger, AChangedByteInvalidatesOnlyLaterEntries) {
   const TemporaryFolder folder;
   const std::string bytes = three_batches(folder);
   const auto whole = parse_ledger(bytes, boot_id());
@@ -126,13 +126,13 @@ TEST(Ledger, AnyChangedByteCostsOnlyWhatStandsBehindIt) {
   }
 }
 
-TEST(Ledger, GoesOnBehindATornBatch) {
+TEST(Ledger, AppendsAfterATornBatch) {
   const TemporaryFolder folder;
   write_file(folder / "ledger", three_batches(folder) + "wrote 0 1 99 1\n= 00");
   Ledger ledger = opened(folder);
   auto content = ledger.read();
   ASSERT_TRUE(content && *content);
-  ASSERT_TRUE(ledger.go_on(**content));
+  ASSERT_TRUE(ledger.continue_after(**content));
   ASSERT_TRUE(ledger.append("wrote 0 1 12288 1\n"));
   const auto after = parse_ledger(read_file(folder / "ledger"), boot_id());
   ASSERT_TRUE(after);
@@ -149,7 +149,7 @@ TEST(Ledger, IsHeldByOne) {
   EXPECT_NE(second.error().text().find("another ckpt is at work"), std::string::npos);
 }
 
-TEST(Ledger, LinesThatAreNone) {
+TEST(Ledger, IgnoresUnparsableLines) {
   const TemporaryFolder folder;
   for (const char* line : {"wrote 0 1 2\n", "wrote 0 0 18446744073709551615 1\n", "wrote a 0 0 0\n",
                            "scan 0 0 0 100000000\n", "digest 0 0 abc\n", "publish 0\n", "what\n"}) {

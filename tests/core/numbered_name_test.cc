@@ -18,7 +18,7 @@ TEST(NumberedName, NamesTheOtherFilesInTheSameLetters) {
   }
 }
 
-TEST(NumberedName, OthersAreNoPart) {
+TEST(NumberedName, RejectsOtherNames) {
   for (const char* name : {"m.gguf", "-00001-of-00002.gguf", "m-00003-of-00002.gguf",
                            "m-00000-of-00002.gguf", "m-0001-of-00002.gguf", "m-00001-ob-00002.gguf",
                            "m-00001-of-00002.json", "m-00001-of-00002safetensors"}) {

@@ -26,7 +26,7 @@ TEST(Printable, EscapesWhatMovesTheCursorOrHides) {
   EXPECT_EQ(printable("\u2066\u2069\u200F\u061C\u2028"), "\\u2066\\u2069\\u200f\\u061c\\u2028");
 }
 
-TEST(Printable, EscapesWhatIsNoUtf8) {
+TEST(Printable, EscapesInvalidUtf8) {
   EXPECT_EQ(printable("\xFF"), "\\xff");
   EXPECT_EQ(printable("\xC3"), "\\xc3");
   EXPECT_EQ(printable("\xC0\x80"), "\\xc0\\x80");                    // overlong
@@ -35,7 +35,7 @@ TEST(Printable, EscapesWhatIsNoUtf8) {
   EXPECT_EQ(printable("\xE2\x80ok"), "\\xe2\\x80ok");
 }
 
-TEST(Printable, HasNothingToDoTwice) {
+TEST(Printable, IsIdempotent) {
   std::mt19937 random(3);
   for (int i = 0; i < 20'000; ++i) {
     std::string text(random() % 12, ' ');
@@ -78,7 +78,7 @@ TEST(ShellWord, IsReadAsTheTextThatItStandsFor) {
   }
 }
 
-TEST(ShellPath, IsNoOption) {
+TEST(ShellPath, CannotBeReadAsAnOption) {
   EXPECT_EQ(shell_path("-g"), "./-g");
   EXPECT_EQ(shell_path("-a b"), "'./-a b'");
   EXPECT_EQ(shell_path("a/-g"), "a/-g");

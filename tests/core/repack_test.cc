@@ -45,7 +45,7 @@ TEST(Repack, KeepsTheShapeAndChangesTheCodec) {
   EXPECT_EQ(size_bytes(*made), 4u * 2 * 36);
 }
 
-TEST(Repack, RefusesRowsThatAreNoWholeBlocks) {
+TEST(Repack, RejectsRowsThatAreNotWholeBlocks) {
   const auto made = repack(nvfp4(4, 80, 1), codec("nvfp4"));
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().text(), "tensor 'w': rows of 80 values; nvfp4 needs a multiple of 64");

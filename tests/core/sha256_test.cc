@@ -25,7 +25,7 @@ TEST(Sha256, OfABC) {
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
-TEST(Sha256, GoesOnFromAnyByte) {
+TEST(Sha256, ResumesFromAnyByte) {
   const auto bytes = counted(400);
   const std::string expected = digest_of(bytes);
   for (size_t cut = 0; cut <= bytes.size(); ++cut) {
@@ -54,7 +54,7 @@ TEST(Sha256, CountsBeyondFourGigabits) {
   EXPECT_EQ(resumed->finish(), whole.finish());
 }
 
-TEST(Sha256, StatesThatAreNone) {
+TEST(Sha256, RejectsInvalidStates) {
   Sha256 sha256;
   sha256.add(counted(70));
   const Sha256State good = sha256.state();

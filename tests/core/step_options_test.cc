@@ -58,7 +58,7 @@ TEST(OptionValues, AreTheDefaultsWhereNothingWasGiven) {
   EXPECT_FALSE(values.has("fruit"));
 }
 
-TEST(OptionValues, OfOneThatRepeatsStandInOrder) {
+TEST(OptionValues, KeepTheOrderOfARepeatedOption) {
   const OptionValues values =
       read({{"basket", "b*"}, {"more", "apple"}, {"basket", "a*"}, {"more", "prune"}});
   EXPECT_EQ(values.all("basket"), (std::vector<std::string>{"b*", "a*"}));

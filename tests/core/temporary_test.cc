@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "core/io/folder.h"
-#include "tests/support/few_descriptors.h"
 #include "tests/support/files.h"
+#include "tests/support/limited_descriptors.h"
 
 namespace ckpt {
 namespace {
@@ -60,7 +60,7 @@ TEST(LockedTemporary, WithoutDescriptorsSaysSoAndLeavesNothingNew) {
         if (is_left && make == LockedTemporary::folder) fs::create_directories(path);
         std::string error;
         {
-          const FewDescriptors few(count);
+          const LimitedDescriptors few(count);
           const auto made = make(path, {});
           is_made = made.has_value();
           if (!made) error = made.error().text();

@@ -6,7 +6,7 @@
 namespace ckpt {
 namespace {
 
-TEST(TensorNames, AModuleStandsBeforeTheLastDot) {
+TEST(TensorNames, TheModuleIsTheTextBeforeTheLastDot) {
   EXPECT_EQ(module_of("model.layers.0.mlp.up_proj.weight"), "model.layers.0.mlp.up_proj");
   EXPECT_EQ(module_of("lm_head.input_scale"), "lm_head");
   EXPECT_EQ(module_of("scale"), "");
@@ -20,7 +20,7 @@ TEST(TensorNames, ListsNameWeightsByTheirModuleAndStacksWhole) {
             "model.layers.0.mlp.experts.down_proj");
 }
 
-TEST(TensorNames, TheHeadIsNamedWhereverItStands) {
+TEST(TensorNames, FindsTheHeadUnderAnyPrefix) {
   for (const char* name : {"lm_head.weight", "language_model.lm_head.weight", "lm_head.bias"}) {
     EXPECT_TRUE(is_of_head(name)) << name;
   }

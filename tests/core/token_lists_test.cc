@@ -12,7 +12,7 @@ namespace ckpt {
 namespace {
 
 // Rebuilds the whole tree from values and lists. Lists of tokens are not kept.
-JsonValue put_together(const TokenizerJson& read) {
+JsonValue reassembled(const TokenizerJson& read) {
   JsonValue out = read.values;
   const TokenLists& lists = read.lists;
   if (lists.vocabulary == TokenLists::Vocabulary::kNumbers) {
@@ -47,7 +47,7 @@ void expect_as_tree(const std::string& text, const std::string& name) {
   }
   JsonValue expected = *tree;
   if (read->lists.vocabulary == TokenLists::Vocabulary::kList) expected["model"].erase("vocab");
-  EXPECT_EQ(put_together(*read), expected) << name;
+  EXPECT_EQ(reassembled(*read), expected) << name;
 }
 
 TEST(TokenLists, SayWhatTheTreeSays) {

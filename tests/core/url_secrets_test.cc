@@ -50,7 +50,7 @@ TEST(UrlSecrets, RefusesQueriesOfUrlsThatAreRead) {
   }
 }
 
-TEST(UrlSecrets, LeavesAllElse) {
+TEST(UrlSecrets, KeepsOtherText) {
   for (const char* const word :
        {"hf://org/name@main/x", "oci://127.0.0.1:5000/n:v1@sha256:00", "https://h/@x/y",
         "https://[::1]:80/x", "https://h:8a/x", "s3://bucket/a?b", "s3://bucket/a@b",

@@ -257,7 +257,7 @@ TEST(ValueHistogram, EveryValueIsInABin) {
   }
 }
 
-TEST(ValueHistogram, ZerosAndNonFiniteValuesAreNoTrouble) {
+TEST(ValueHistogram, AcceptsZerosAndNonFiniteValues) {
   const float inf = std::numeric_limits<float>::infinity();
   const std::vector<float> zeros = {0, 0, 0}, odd = {0, inf, std::nanf("")};
   const Tensor left = of_floats(zeros, {3}), right = of_floats(odd, {3});

@@ -31,7 +31,7 @@ TEST(Words, AListHasWholeWords) {
   }
 }
 
-TEST(Words, ListsInBracesStandForSeveralNames) {
+TEST(Words, ExpandsListsInBraces) {
   using Names = std::vector<std::string>;
   EXPECT_EQ(each_name("blk.{}.ffn_{up,down}.{weight,bias}"),
             (Names{"blk.{}.ffn_up.weight", "blk.{}.ffn_up.bias", "blk.{}.ffn_down.weight",

@@ -82,7 +82,7 @@ bool has_advice(std::string_view text) {
 }
 
 // By pipes, since a script may limit the size of files.
-void have_it_tried(const std::string& printed, char** words) {
+void run_printed_advice(const std::string& printed, char** words) {
   for (const char* name : {".words", ".env", ".done"}) mkfifo((printed + name).c_str(), 0666);
   std::ofstream(variable("ADVICE_ASK")) << printed << "\n";
   std::ofstream call(printed + ".words", std::ios::binary);
@@ -107,6 +107,6 @@ int main(int, char** words) {
   const std::string shown = text_of(out), said = text_of(err);
   pass_on(shown, 1);
   pass_on(said, 2);
-  if (has_advice(shown) || has_advice(said)) have_it_tried(printed, words);
+  if (has_advice(shown) || has_advice(said)) run_printed_advice(printed, words);
   return code;
 }

@@ -31,7 +31,7 @@ Function* next(const char* name) {
 
 // A call without a count of bytes: fails or passes.
 #define FAIL_OR(ours, kind) \
-  if ((ours) && meet(kind) == What::kError) return -1
+  if ((ours) && meet(kind) == FaultOutcome::kError) return -1
 
 }  // namespace
 
@@ -48,7 +48,7 @@ int openat(int folder, const char* path, int flags, ...) {
   va_start(list, flags);
   const mode_t mode = may_make(flags) ? va_arg(list, mode_t) : 0;
   va_end(list);
-  if (is_ours(folder, path) && meet(kOpen, may_make(flags)) == What::kError) return -1;
+  if (is_ours(folder, path) && meet(kOpen, may_make(flags)) == FaultOutcome::kError) return -1;
   const long result = ::syscall(SYS_openat, folder, path, flags, mode);
   return static_cast<int>(result);
 }
@@ -77,7 +77,7 @@ long syscall(long number, ...) {
     const auto* how = reinterpret_cast<const open_how*>(a[2]);
     const bool makes = may_make(static_cast<int>(how->flags));
     if (is_ours(static_cast<int>(a[0]), reinterpret_cast<const char*>(a[1])) &&
-        meet(kOpen, makes) == What::kError) {
+        meet(kOpen, makes) == FaultOutcome::kError) {
       return -1;
     }
   }
@@ -86,7 +86,7 @@ long syscall(long number, ...) {
 
 int close(int descriptor) {
   NEXT(close);
-  if (!is_ours(descriptor) || meet(kClose) != What::kError) return real(descriptor);
+  if (!is_ours(descriptor) || meet(kClose) != FaultOutcome::kError) return real(descriptor);
   const int error = errno;
   real(descriptor);  // the number is free again, whatever close says
   errno = error;
@@ -95,16 +95,16 @@ int close(int descriptor) {
 
 // ---- bytes --------------------------------------------------------------------------------------
 
-#define COUNTED(ours, kind, short_call, full_call) \
-  if (ours) {                                      \
-    const What what = meet(kind);                  \
-    if (what == What::kError) return -1;           \
-    if (what == What::kShort) return short_call;   \
-    if (what == What::kTorn) {                     \
-      (void)!short_call;                           \
-      ::kill(::getpid(), SIGKILL);                 \
-    }                                              \
-  }                                                \
+#define COUNTED(ours, kind, short_call, full_call)       \
+  if (ours) {                                            \
+    const FaultOutcome what = meet(kind);                \
+    if (what == FaultOutcome::kError) return -1;         \
+    if (what == FaultOutcome::kShort) return short_call; \
+    if (what == FaultOutcome::kTorn) {                   \
+      (void)!short_call;                                 \
+      ::kill(::getpid(), SIGKILL);                       \
+    }                                                    \
+  }                                                      \
   return full_call
 
 ssize_t read(int descriptor, void* out, size_t size) {
@@ -280,7 +280,7 @@ int fstatat(int folder, const char* path, struct stat* out, int flags) {
 }
 dirent* readdir(DIR* folder) {
   NEXT(readdir);
-  if (is_ours(::dirfd(folder)) && meet(kList) == What::kError) return nullptr;
+  if (is_ours(::dirfd(folder)) && meet(kList) == FaultOutcome::kError) return nullptr;
   return real(folder);
 }
 

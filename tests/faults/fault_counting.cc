@@ -46,7 +46,7 @@ struct Fault {
   bool is_any = false, is_change = false, from_there_on = false;
   Kind kind = kKinds;
   uint64_t number = 0;
-  What what = What::kNothing;
+  FaultOutcome what = FaultOutcome::kNothing;
   int error = 0;
 };
 
@@ -95,14 +95,14 @@ void read_fault(const char* text) {
   fault.from_there_on = std::strchr(number, '+') != nullptr;
   fault.number = std::strtoull(number, nullptr, 10);
   fault.error = error_number(what);
-  fault.what = fault.error != 0                  ? What::kError
-               : std::strcmp(what, "SHORT") == 0 ? What::kShort
-               : std::strcmp(what, "KILL") == 0  ? What::kKill
-               : std::strcmp(what, "TORN") == 0  ? What::kTorn
-               : std::strcmp(what, "TERM") == 0  ? What::kTerm
-                                                 : What::kNothing;
+  fault.what = fault.error != 0                  ? FaultOutcome::kError
+               : std::strcmp(what, "SHORT") == 0 ? FaultOutcome::kShort
+               : std::strcmp(what, "KILL") == 0  ? FaultOutcome::kKill
+               : std::strcmp(what, "TORN") == 0  ? FaultOutcome::kTorn
+               : std::strcmp(what, "TERM") == 0  ? FaultOutcome::kTerm
+                                                 : FaultOutcome::kNothing;
   const bool known = fault.kind != kKinds || fault.is_any || fault.is_change;
-  if (!known || fault.number == 0 || fault.what == What::kNothing) refuse(text);
+  if (!known || fault.number == 0 || fault.what == FaultOutcome::kNothing) refuse(text);
 }
 
 // Reached before main and before anything that the program does.
@@ -156,7 +156,7 @@ bool is_ours(int folder, const char* path) {
 }
 
 // Counts a call; what shall happen to it. Errors are in errno already.
-What meet(Kind kind, bool changes_disk) {
+FaultOutcome meet(Kind kind, bool changes_disk) {
   const uint64_t own = ++counts[kind];
   uint64_t number = 0;
   const bool is_call = kind != kNew && kind != kMalloc && kind != kThread;
@@ -165,18 +165,18 @@ What meet(Kind kind, bool changes_disk) {
   if (fault.is_any && is_call) number = any;
   if (fault.is_change && changes_disk) number = change;
   if (fault.kind == kind) number = own;
-  if (number == 0 || fault.number == 0) return What::kNothing;
+  if (number == 0 || fault.number == 0) return FaultOutcome::kNothing;
   if (number != fault.number && !(fault.from_there_on && number > fault.number)) {
-    return What::kNothing;
+    return FaultOutcome::kNothing;
   }
-  if (fault.what == What::kKill) ::kill(::getpid(), SIGKILL);
-  if (fault.what == What::kTerm) {
+  if (fault.what == FaultOutcome::kKill) ::kill(::getpid(), SIGKILL);
+  if (fault.what == FaultOutcome::kTerm) {
     ::kill(::getpid(), SIGTERM);
-    return What::kNothing;
+    return FaultOutcome::kNothing;
   }
   errno = fault.error;
   return fault.what;
 }
-What meet(Kind kind) { return meet(kind, changes(kind)); }
+FaultOutcome meet(Kind kind) { return meet(kind, changes(kind)); }
 
 }  // namespace ckpt_fault

@@ -30,7 +30,7 @@ enum Kind {
   kThread,
   kKinds
 };
-enum class What { kNothing, kError, kShort, kKill, kTorn, kTerm };
+enum class FaultOutcome { kNothing, kError, kShort, kKill, kTorn, kTerm };
 
 // False until the environment was read, and without CKPT_FAULT_ROOT.
 extern std::atomic<bool> ready;
@@ -39,7 +39,7 @@ bool is_ours(int descriptor);
 bool is_ours(int folder, const char* path);
 
 // Counts a call. kError: errno is set.
-What meet(Kind kind, bool changes_disk);
-What meet(Kind kind);
+FaultOutcome meet(Kind kind, bool changes_disk);
+FaultOutcome meet(Kind kind);
 
 }  // namespace ckpt_fault

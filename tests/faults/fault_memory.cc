@@ -13,7 +13,7 @@ using namespace ckpt_fault;
 extern "C" {
 void* __libc_malloc(size_t size);
 void* malloc(size_t size) {
-  if (ready && meet(kMalloc) == What::kError) return nullptr;
+  if (ready && meet(kMalloc) == FaultOutcome::kError) return nullptr;
   return __libc_malloc(size);
 }
 
@@ -21,7 +21,7 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* how, void* (*run)(vo
                    void* argument) {
   using Create = decltype(::pthread_create);
   static auto* const real = reinterpret_cast<Create*>(::dlsym(RTLD_NEXT, "pthread_create"));
-  if (ready && meet(kThread) == What::kError) return errno;
+  if (ready && meet(kThread) == FaultOutcome::kError) return errno;
   return real(thread, how, run, argument);
 }
 
@@ -29,7 +29,7 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* how, void* (*run)(vo
 
 // As the language requires of operator new: call the handler until it gives up.
 static void* new_or_handler(size_t size, size_t alignment) {
-  bool fails = ready && meet(kNew) == What::kError;
+  bool fails = ready && meet(kNew) == FaultOutcome::kError;
   for (;; fails = false) {
     const size_t rounded = (size + alignment) / alignment * alignment;
     void* memory = fails            ? nullptr

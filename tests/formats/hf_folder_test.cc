@@ -160,7 +160,7 @@ TEST(HfFolder, TotalParametersFollowTheTensorsOnceTheyChange) {
   }
 }
 
-TEST(HfFolder, RecognizeSaysWhatIsThere) {
+TEST(HfFolder, RecognizeReportsTheFilesThatExist) {
   EXPECT_EQ((*recognize(saved()))->name, "safetensors");
   EXPECT_EQ((*recognize(saved() / "model.safetensors"))->name, "safetensors");
   EXPECT_EQ((*recognize(testdata("formats/good/gguf/types.gguf")))->name, "gguf");

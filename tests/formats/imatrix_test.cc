@@ -56,7 +56,7 @@ TEST(ImatrixSumsFile, LegacyCallsAreOneCountAndValuesStayAsStored) {
   EXPECT_EQ(sums->entries.at("blk.0.attn_q.weight").counts, std::vector<int64_t>{3});
 }
 
-TEST(ImatrixSumsFile, WhatIsLaidOutIsReadAgain) {
+TEST(ImatrixSumsFile, ReadsBackWhatItWrites) {
   const ImatrixSums wanted = of_one({{1, 2, 3, 4}, {5, 0}, {-1, 0.5f, 0, 2}});
   const auto found = written_and_read(wanted);
   ASSERT_TRUE(found) << found.error().text();

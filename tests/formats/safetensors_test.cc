@@ -310,7 +310,7 @@ TEST(SafetensorsLayout, DocumentsAreFilesBesideTheTensors) {
   EXPECT_EQ(one->files.size(), 1u);
 }
 
-TEST(SafetensorsLayout, AChangedHeaderIsNoCopy) {
+TEST(SafetensorsLayout, DoesNotCopyAChangedHeader) {
   Checkpoint checkpoint = read_good_safetensors("ranks.safetensors");
   checkpoint.tensors[0].name = "another";
   LayoutOptions options;

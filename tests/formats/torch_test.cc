@@ -52,7 +52,7 @@ TEST(Torch, FilesAreCalledAsSafetensorsAre) {
   EXPECT_FALSE(is_torch_weights("optimizer.bin"));
 }
 
-TEST(Torch, WhatIsNoStateDictIsRefused) {
+TEST(Torch, RejectsFilesWithoutAStateDict) {
   const std::pair<const char*, const char*> kCases[] = {
       {"compressed", "is compressed or encrypted; expected a stored one"},
       {"transposed", "[2, 3] lies with strides [1, 2]"},
@@ -95,7 +95,7 @@ TEST(Torch, BitsThatAreNotSetChangeNothing) {
 }
 
 // The index and the files are held against each other as those of safetensors are.
-TEST(Torch, AnIndexThatLiesDoesNotFit) {
+TEST(Torch, RejectsAFalseIndex) {
   const TemporaryFolder folder;
   std::filesystem::copy(testdata("torch/shards"), folder / "model");
   const auto index = folder / "model" / "pytorch_model.bin.index.json";

@@ -54,11 +54,11 @@ Files with_sums(Files files) {
 }
 
 // The findings of `ckpt verify`, then the error if there is one.
-struct Asked {
+struct VerifyOutcome {
   std::string said;
   uint64_t bad = 0;
 };
-Asked ask(const fs::path& path, const std::string& unpack = "", unsigned threads = 3) {
+VerifyOutcome ask(const fs::path& path, const std::string& unpack = "", unsigned threads = 3) {
   CommonOptions common;
   common.threads = threads;
   const Console console(common);
@@ -95,9 +95,9 @@ class ArchiveFiles : public testing::Test {
   const std::string out = (folder.path() / "out").string();
 };
 
-TEST_F(ArchiveFiles, SoundOnesAreUnpacked) {
+TEST_F(ArchiveFiles, UnpacksValidArchives) {
   const fs::path path = write(archive_of(tar_of(with_sums(kFiles))));
-  const Asked asked = ask(path, out);
+  const VerifyOutcome asked = ask(path, out);
   EXPECT_EQ(asked.bad, 0u) << asked.said;
   EXPECT_NE(asked.said.find("m.tar.zst: a sound archive of 4 files, "), std::string::npos);
   for (const auto& [name, content] : kFiles) EXPECT_EQ(read_file(fs::path(out) / name), content);
@@ -111,7 +111,7 @@ TEST_F(ArchiveFiles, WhatTheSumsDoNotSayIsNamed) {
   files["sub/extra"] = "x";                             // extra
   files["b.safetensors"] = files["model.safetensors"];  // renamed
   files.erase("model.safetensors");
-  const Asked asked = ask(write(archive_of(tar_of(files))), out);
+  const VerifyOutcome asked = ask(write(archive_of(tar_of(files))), out);
   EXPECT_EQ(asked.bad, 4u);
   for (const char* line :
        {"config.json: changed: SHA-256 is ", "sub/notes.txt: missing; SHA256SUMS lists it\n",
@@ -126,7 +126,7 @@ TEST_F(ArchiveFiles, NothingLeavesTheFolder) {
   for (const std::string name : {"../out.txt", "/tmp/out.txt", "a/../../out.txt"}) {
     Files files = with_sums(kFiles);
     files[name] = "outside";
-    const Asked asked = ask(write(archive_of(tar_of(files))), out);
+    const VerifyOutcome asked = ask(write(archive_of(tar_of(files))), out);
     EXPECT_NE(asked.said.find("which leaves the folder"), std::string::npos) << asked.said;
     EXPECT_NE(asked.said.find(name), std::string::npos) << asked.said;
     EXPECT_EQ(names(), std::vector<std::string>{"m.tar.zst"});
@@ -137,10 +137,10 @@ TEST_F(ArchiveFiles, NothingLeavesTheFolder) {
 TEST_F(ArchiveFiles, SizesThatAreNotThereAreRefused) {
   // A member that says it has 4 EiB, in a file of some hundred bytes.
   const std::string tar = render_tar_header({"weights", uint64_t{1} << 62, false}) + "few";
-  const Asked unpacked = ask(write(archive_of(tar)), out);
+  const VerifyOutcome unpacked = ask(write(archive_of(tar)), out);
   EXPECT_NE(unpacked.said.find("! "), std::string::npos) << unpacked.said;
   EXPECT_EQ(names(), std::vector<std::string>{"m.tar.zst"});
-  const Asked asked = ask(write(archive_of(tar)));
+  const VerifyOutcome asked = ask(write(archive_of(tar)));
   EXPECT_NE(asked.said.find("the tar ends too early"), std::string::npos) << asked.said;
 }
 
@@ -151,7 +151,7 @@ TEST_F(ArchiveFiles, DamageIsNoticedEverywhere) {
   for (size_t at = 0; at < sound.size(); at += 3) {
     std::string bytes = sound;
     bytes[at] = static_cast<char>(bytes[at] ^ 0x41);
-    const Asked asked = ask(write(bytes), "", 2);
+    const VerifyOutcome asked = ask(write(bytes), "", 2);
     const bool is_good = asked.bad == 0 && asked.said.find("! ") == std::string::npos;
     if (is_good) {
       EXPECT_NE(asked.said.find("3 files: SHA-256 as listed"), std::string::npos);
@@ -165,7 +165,7 @@ TEST_F(ArchiveFiles, FilesThatEndEarlyAreErrors) {
   const std::string sound = archive_of(tar_of(with_sums(kFiles)));
   const std::string table = sound.substr(sound.size() - 100);
   for (size_t size = 4; size < sound.size(); size += 7) {
-    const Asked asked = ask(write(sound.substr(0, size)), out);
+    const VerifyOutcome asked = ask(write(sound.substr(0, size)), out);
     // A file that only lost its seek table is whole.
     if (asked.said.find("! ") == std::string::npos) {
       EXPECT_EQ(asked.bad, 0u);

@@ -2,9 +2,9 @@
 // can be resumed, and the same command works afterwards.
 #include <functional>
 
-#include "tests/pipeline/ended_run.h"
+#include "tests/pipeline/ends_run.h"
 #include "tests/pipeline/pipeline.h"
-#include "tests/support/few_descriptors.h"
+#include "tests/support/limited_descriptors.h"
 
 namespace ckpt {
 namespace {
@@ -28,7 +28,7 @@ unsigned fail_without_descriptors(const Job& job, const std::function<void()>& c
   for (unsigned count = 0; count < kMost; ++count) {
     Result<ExecuteReport> report = fail(ErrorCode::kIo, "not run");
     {
-      const FewDescriptors few(count);
+      const LimitedDescriptors few(count);
       report = job();
     }
     if (report) return count;
@@ -48,7 +48,7 @@ void expect_same_command_works(const Conversion& conversion, bool resumes) {
   const auto planned = plan_conversion(conversion);
   ASSERT_TRUE(planned) << planned.error().text();
   const auto job = [&] {
-    Ender ender(UINT64_MAX);
+    EndsRun ender(UINT64_MAX);
     ExecuteOptions options = options_for(ender, 1);
     options.resume.enabled = resumes;
     return execute(planned->plan, options);
@@ -88,7 +88,7 @@ TEST(Descriptors, AShare) {
   const auto planned = plan_conversion(conversion);
   ASSERT_TRUE(planned) << planned.error().text();
   const auto share = [&](uint32_t number) {
-    Ender ender(UINT64_MAX);
+    EndsRun ender(UINT64_MAX);
     ExecuteOptions options = options_for(ender, 1);
     options.resume.share_number = number;
     options.resume.share_count = 2;

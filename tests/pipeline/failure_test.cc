@@ -146,7 +146,7 @@ TEST(Failure, InterruptedLeavesNothing) {
   EXPECT_EQ(listing(folder.path()), "");
 }
 
-TEST(Failure, AFullDiskIsToldBeforeTheWork) {
+TEST(Failure, ReportsAFullDiskBeforeWriting) {
   const TemporaryFolder folder;
   if (::geteuid() != 0 || ::mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=262144") != 0) {
     GTEST_SKIP() << "needs the right to mount a small tmpfs";

@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(Models, FromGguf,
 
 using FromGgufRefusals = FromGguf;
 
-TEST_P(FromGgufRefusals, SayWhatIsMissing) {
+TEST_P(FromGgufRefusals, NameMissingParts) {
   make(GetParam());
   Conversion conversion = back();
   conversion.base = testdata("qwen3-micro").string();
@@ -142,7 +142,7 @@ TEST_P(FromGgufRefusals, AnotherBase) {
 }
 
 // ggml reads such a scale as zero; a folder would mean NaN.
-TEST_P(FromGgufRefusals, AScaleThatIsNone) {
+TEST_P(FromGgufRefusals, RejectInvalidScales) {
   make(GetParam());
   const fs::path file = folder_ / "file.gguf";
   const auto read = find_format("gguf")->read(file, all_codecs(), {});

@@ -26,7 +26,7 @@ Checkpoint bf16_file_of(const std::string& family, const fs::path& scratch) {
   return read ? std::move(*read) : Checkpoint();
 }
 
-Result<Checkpoint> come_back(Checkpoint file, std::vector<std::string>* notes = nullptr) {
+Result<Checkpoint> round_trip(Checkpoint file, std::vector<std::string>* notes = nullptr) {
   return find_transform("from-gguf")->apply(std::move(file), {}, {all_codecs(), nullptr, notes});
 }
 
@@ -51,7 +51,7 @@ TEST(GgufForms, QueriesWithoutALatent) {
     const size_t at = tensor.name.find(".attn_q_b.");
     if (at != tensor.name.npos) tensor.name.replace(at, 10, ".attn_q.");
   }
-  const auto folder = come_back(std::move(file));
+  const auto folder = round_trip(std::move(file));
   ASSERT_TRUE(folder) << folder.error().text();
   EXPECT_NE(folder->find_tensor("model.layers.1.self_attn.q_proj.weight"), nullptr);
   EXPECT_EQ(folder->find_tensor("model.layers.1.self_attn.q_a_proj.weight"), nullptr);
@@ -70,22 +70,22 @@ TEST(GgufForms, SingleExpertWithoutItsAxis) {
     ASSERT_TRUE(first);
     tensor = std::move(*first);
   }
-  const auto folder = come_back(std::move(file));
+  const auto folder = round_trip(std::move(file));
   ASSERT_TRUE(folder) << folder.error().text();
   const Tensor* experts = folder->find_tensor("model.layers.0.feed_forward.experts.gate_up_proj");
   ASSERT_NE(experts, nullptr);
   EXPECT_EQ(experts->shape, (std::vector<uint64_t>{1, 128, 64}));
 }
 
-TEST(GgufForms, WhatTheFileDoesNotTellIsSaid) {
+TEST(GgufForms, NotesFactsThatTheFileLacks) {
   const TemporaryFolder scratch;
   std::vector<std::string> notes;
-  ASSERT_TRUE(come_back(bf16_file_of("llama4", scratch.path()), &notes));
+  ASSERT_TRUE(round_trip(bf16_file_of("llama4", scratch.path()), &notes));
   EXPECT_TRUE(std::ranges::any_of(notes, [](const std::string& note) {
     return note.starts_with("not in the file") && note.find("attention_chunk_size") != note.npos;
   }));
   fs::create_directories(scratch / "2");
-  const auto text = come_back(bf16_file_of("qwen3-vl", scratch / "2"));
+  const auto text = round_trip(bf16_file_of("qwen3-vl", scratch / "2"));
   ASSERT_TRUE(text) << text.error().text();
   const JsonValue config = config_of(*text);
   EXPECT_EQ(config["architectures"][0], "Qwen3ForCausalLM");
@@ -95,7 +95,7 @@ TEST(GgufForms, WhatTheFileDoesNotTellIsSaid) {
 }
 
 // Whatever a key says, the answer is a folder whose keys are the file's, or a sentence.
-TEST(GgufForms, AnyKeyOfTheFamiliesMayLie) {
+TEST(GgufForms, RejectsFalseValuesOfAnyKey) {
   const TemporaryFolder scratch;
   for (const char* family : {"deepseek-v3", "gemma4", "nemotron-h"}) {
     const fs::path folder = scratch.path() / family;
@@ -110,7 +110,7 @@ TEST(GgufForms, AnyKeyOfTheFamiliesMayLie) {
                                    MetaValue::f32(-1), MetaValue::array(make_i32_array({-1, 2}))}) {
         Checkpoint changed = file;
         changed.metadata.entries[i].value = lie;
-        const auto made = come_back(std::move(changed));
+        const auto made = round_trip(std::move(changed));
         EXPECT_TRUE(made || !made.error().text().empty());
       }
     }

@@ -102,7 +102,7 @@ std::string text_name(std::string name) {
 }
 
 // Norms are stored + 1 in F32, where numbers below 2^-16 lose bits.
-bool differ_by_nothing_seen(const Tensor& a, const Tensor& b) {
+bool are_equal_within_f32(const Tensor& a, const Tensor& b) {
   const auto ours = read_values(a, 1 << 20), theirs = read_values(b, 1 << 20);
   if (!ours || !theirs || ours->size() != theirs->size()) return false;
   for (size_t i = 0; i < ours->size(); ++i) {
@@ -122,7 +122,7 @@ void expect_same_tensors(const Checkpoint& source, const Checkpoint& back) {
     EXPECT_EQ(found->second->shape, tensor.shape) << tensor.name;
     EXPECT_EQ(found->second->codec, tensor.codec) << tensor.name;
     EXPECT_TRUE(part_bytes(*found->second) == part_bytes(tensor) ||
-                differ_by_nothing_seen(tensor, *found->second))
+                are_equal_within_f32(tensor, *found->second))
         << tensor.name;
     ++compared;
   }
@@ -302,7 +302,7 @@ INSTANTIATE_TEST_SUITE_P(
                     TensorHashes{"qwen35moe", "q4_k_m"}),
     [](const auto& row) { return row.param.model + "_" + row.param.type; });
 
-TEST(GgufToFolderRefusals, NamesWhatIsNotKnown) {
+TEST(GgufToFolderRefusals, NameUnknownParts) {
   const TemporaryFolder folder;
   const ReturnedModel source = micro_model("qwen3-micro", "qwen2");
   const fs::path file = folder / "file.gguf";
@@ -374,7 +374,7 @@ TEST(GgufToFolderRefusals, TemplateThatIsNamedAsAPath) {
 }
 
 // Whatever a key says, the answer is a folder whose keys are the file's, or a sentence.
-TEST(GgufToFolderRefusals, AnyKeyMayLie) {
+TEST(GgufToFolderRefusals, RejectFalseValuesOfAnyKey) {
   const TemporaryFolder folder;
   for (const char* name : {"llama-micro", "qwen35-micro"}) {
     const bool is_llama = std::string_view(name).starts_with("llama");

@@ -2,7 +2,7 @@
 #include <sys/stat.h>
 
 #include "core/engine/compare.h"
-#include "tests/pipeline/ended_run.h"
+#include "tests/pipeline/ends_run.h"
 #include "tests/pipeline/pipeline.h"
 
 namespace ckpt {
@@ -32,7 +32,7 @@ TEST(IntoFolder, EndedAtManyPointsItGivesTheSameFilesInTheSameFolder) {
   const ino_t inode = inode_of(folder / "out");
   uint64_t resumed_bytes = 0;
   for (uint64_t limit = 0; limit < 100'000'000; limit += 400'000) {
-    Ender ender(limit);
+    EndsRun ender(limit);
     const auto report = run(into(folder / "out"), options_for(ender));
     if (report) {
       resumed_bytes = report->resumed_bytes;
@@ -60,7 +60,7 @@ TEST(IntoFolder, ARunThatEndedBetweenTwoNamesIsEnded) {
   const fs::path out = folder / "out";
   fs::create_directories(out);
   fs::create_directories(folder / "copy");
-  Ender ender(UINT64_MAX);
+  EndsRun ender(UINT64_MAX);
   ExecuteOptions options = options_for(ender);
   ASSERT_TRUE(run(into(folder / "copy"), options));
   // A folder in the place of a file lets the names behind it be given, and its own not.

@@ -216,7 +216,7 @@ class Nvfp4Refusals : public testing::Test {
   const std::string up_ = "model.layers.0.mlp.up_proj.weight";
 };
 
-TEST_F(Nvfp4Refusals, SoundOneHasNone) { EXPECT_EQ(error(), "no error"); }
+TEST_F(Nvfp4Refusals, AcceptAValidCheckpoint) { EXPECT_EQ(error(), "no error"); }
 
 TEST_F(Nvfp4Refusals, MissingParts) {
   const Tensor codes = part(up_, up_, 0, Dtype::kU8, {512, 128});
@@ -237,7 +237,7 @@ TEST_F(Nvfp4Refusals, ScalesOfAnotherShape) {
   expect_error("'" + up_ + "_scale' is f8_e4m3 [1024, 8]");
 }
 
-TEST_F(Nvfp4Refusals, ScalesThatAreNoNumbers) {
+TEST_F(Nvfp4Refusals, RejectNonFiniteScales) {
   const float nan = std::nanf("");
   std::vector<std::byte> bytes(sizeof nan);
   std::memcpy(bytes.data(), &nan, sizeof nan);
@@ -258,7 +258,7 @@ TEST_F(Nvfp4Refusals, ActivationScalesOfAwq) {
 }
 
 // A model that is 80 wide inside its MLPs, as its config.json says too.
-TEST_F(Nvfp4Refusals, RowsThatAreNoWholeBlocksAndHeadsThatAreNone) {
+TEST_F(Nvfp4Refusals, RejectPartialBlocksAndInvalidHeads) {
   auto config = nlohmann::json::parse(checkpoint_.find_document("config.json")->text());
   config["intermediate_size"] = 80;
   checkpoint_.set_document("config.json", config.dump());
@@ -369,7 +369,7 @@ TEST(Nvfp4Layout, Fp8BesideNvfp4BecomesMixedPrecision) {
       << error_of(back);
 }
 
-TEST(Nvfp4Layout, RefusesWhatIsNoPlainNvfp4) {
+TEST(Nvfp4Layout, RejectsWeightsThatAreNotPlainNvfp4) {
   const TemporaryFolder folder;
   Conversion mixed;
   mixed.in = testdata("mixed/qwen35-micro-awq-lite");

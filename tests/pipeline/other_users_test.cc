@@ -13,7 +13,7 @@
 #include "core/io/open_folder.h"
 #include "core/io/ownership.h"
 #include "core/resume/ledger.h"
-#include "tests/pipeline/ended_run.h"
+#include "tests/pipeline/ends_run.h"
 #include "tests/pipeline/patch_folder.h"
 #include "tests/pipeline/pipeline.h"
 
@@ -37,7 +37,7 @@ void give(const fs::path& path, uid_t user) {
 }
 
 // The output of `job` in a process of that user.
-std::string said_by(uid_t user, const std::function<std::string()>& job) {
+std::string output_as_user(uid_t user, const std::function<std::string()>& job) {
   int ends[2];
   EXPECT_EQ(::pipe(ends), 0);
   const pid_t child = ::fork();
@@ -60,7 +60,7 @@ std::string said_by(uid_t user, const std::function<std::string()>& job) {
 }
 
 std::string converted_within(const Conversion& conversion, uint64_t limit_bytes = UINT64_MAX) {
-  Ender ender(limit_bytes);
+  EndsRun ender(limit_bytes);
   return digest_of(conversion, options_for(ender, 1));
 }
 
@@ -105,14 +105,14 @@ TEST_F(OtherUsers, UnderAUmaskThatClosesEverythingNothingIsLeft) {
   SKIP_UNLESS_ROOT();
   for (const Conversion& conversion : {conversion_, to_folder()}) {
     const std::string before = listing(folder_.path());
-    const std::string said = said_by(kVictim, [&] {
+    const std::string said = output_as_user(kVictim, [&] {
       ::umask(0777);
       return converted_within(conversion);
     });
     EXPECT_NE(said.find("Permission denied"), std::string::npos) << said;
     EXPECT_EQ(said.find("another ckpt"), std::string::npos) << said;
     EXPECT_EQ(listing(folder_.path()), before);
-    said_by(kVictim, [&] { return converted_within(conversion); });
+    output_as_user(kVictim, [&] { return converted_within(conversion); });
     EXPECT_TRUE(fs::exists(conversion.out));
   }
 }
@@ -122,7 +122,7 @@ TEST_F(OtherUsers, AFolderThatTheUmaskClosesIsNotLeft) {
   SKIP_UNLESS_ROOT();
   const std::string before = listing(folder_.path());
   for (const mode_t mask : {0111u, 0177u, 0277u, 0333u, 0377u, 0777u}) {
-    const std::string said = said_by(kVictim, [&] {
+    const std::string said = output_as_user(kVictim, [&] {
       ::umask(mask);
       const auto open = OpenFolder::open(folder_.path());
       if (!open) return open.error().text();
@@ -141,10 +141,10 @@ TEST_F(OtherUsers, APartialAndALedgerOfAnotherUserAreRefusedByName) {
   SKIP_UNLESS_ROOT();
   for (const uid_t user : {uid_t{0}, kVictim}) {
     for (const char* planted : {"out.gguf.partial", "out.gguf.partial.ledger"}) {
-      said_by(user, [&] { return converted_within(conversion_, 1'500'000); });
+      output_as_user(user, [&] { return converted_within(conversion_, 1'500'000); });
       give(folder_ / planted, kOther);
       const std::string partial = read_file(folder_ / "out.gguf.partial");
-      const std::string said = said_by(user, [&] { return converted_within(conversion_); });
+      const std::string said = output_as_user(user, [&] { return converted_within(conversion_); });
       EXPECT_NE(said.find(fmt::format("{}: belongs to user {}", planted, kOther)),
                 std::string::npos)
           << said;
@@ -158,16 +158,16 @@ TEST_F(OtherUsers, APartialAndALedgerOfAnotherUserAreRefusedByName) {
 
 TEST_F(OtherUsers, AnUnfinishedFolderOfAnotherUserIsRefusedByName) {
   SKIP_UNLESS_ROOT();
-  said_by(kVictim, [&] { return converted_within(to_folder(), 300'000); });
+  output_as_user(kVictim, [&] { return converted_within(to_folder(), 300'000); });
   give(folder_ / "out.partial", kOther);
-  const std::string said = said_by(kVictim, [&] { return converted_within(to_folder()); });
+  const std::string said = output_as_user(kVictim, [&] { return converted_within(to_folder()); });
   EXPECT_NE(said.find("out.partial: belongs to user 4102"), std::string::npos) << said;
   fs::remove_all(folder_ / "out.partial");
   // Also one that is empty and lets everybody in.
   fs::create_directory(folder_ / "out.partial");
   fs::permissions(folder_ / "out.partial", fs::perms::all);
   give(folder_ / "out.partial", kOther);
-  const std::string again = said_by(kVictim, [&] { return converted_within(to_folder()); });
+  const std::string again = output_as_user(kVictim, [&] { return converted_within(to_folder()); });
   EXPECT_NE(again.find("out.partial: belongs to user 4102"), std::string::npos) << again;
 }
 
@@ -240,7 +240,7 @@ TEST_F(OtherUsers, AJournalOfAnotherUserIsRefusedByName) {
       give(staging, user);
       give(planted, kOther);
       const std::string before = read_file(path);
-      const std::string said = said_by(user, [&] {
+      const std::string said = output_as_user(user, [&] {
         const auto found = finish_earlier_patch(path);
         return found ? std::string("finished") : found.error().text();
       });
@@ -263,11 +263,11 @@ TEST_F(OtherUsers, APatchThatAnotherUserPreparesDoesNotStopReaders) {
     const auto found = recognize(path);
     return found ? std::string((*found)->name) : found.error().text();
   };
-  EXPECT_EQ(said_by(kVictim, read), "gguf");
+  EXPECT_EQ(output_as_user(kVictim, read), "gguf");
   ASSERT_TRUE(show_staging(path));
-  EXPECT_EQ(said_by(kVictim, read), "gguf");
+  EXPECT_EQ(output_as_user(kVictim, read), "gguf");
   write_file(journal_of(path), "ckpt-patch 2\n");
-  const std::string said = said_by(kVictim, read);
+  const std::string said = output_as_user(kVictim, read);
   EXPECT_NE(said.find("a patch by user 0 was interrupted"), std::string::npos) << said;
   EXPECT_TRUE(said.ends_with(". Try: sudo -u '#0' ckpt patch " + path.string())) << said;
   EXPECT_NE(read().find("rerun it to finish"), std::string::npos) << read();

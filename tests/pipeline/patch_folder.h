@@ -97,7 +97,7 @@ inline Stamp stamp(const fs::path& path) {
 
 inline Result<PlannedPatch> plan(const fs::path& path, const std::vector<std::string>& steps,
                                  bool rewrite_weights = false) {
-  Patching patching;
+  PatchRequest patching;
   patching.path = path;
   patching.rewrite_weights = rewrite_weights;
   CKPT_ASSIGN(patching.steps, parse_steps(steps));

@@ -72,7 +72,7 @@ TEST(PatchKilled, WithHeadersThatGrow) {
                         false);
 }
 
-TEST(PatchKilled, WithWeightsWrittenAnew) {
+TEST(PatchKilled, WithRewrittenWeights) {
   expect_all_or_nothing({"cast:type=f32", "config:set=layers=3"}, true);
 }
 

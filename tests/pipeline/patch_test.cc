@@ -45,7 +45,7 @@ TEST(Patch, DocumentsArePatchedWhereWeightsCannotBeRead) {
   EXPECT_EQ(read_file(folder / "m" / kShard1), "no header at all");
 }
 
-TEST(Patch, WhatIsSoAlreadyIsNotWritten) {
+TEST(Patch, DoesNotWriteUnchangedFiles) {
   const TemporaryFolder folder;
   make_checkpoint(folder / "m");
   const auto before = snapshot(folder / "m");
@@ -184,7 +184,7 @@ TEST(Patch, FilesWithASecondNameAreNotWrittenOver) {
   EXPECT_EQ(fills(folder / "m").count("m.a.weight"), 1u);
 }
 
-TEST(Patch, LinksInACircleAreSaid) {
+TEST(Patch, ReportsCircularLinks) {
   const TemporaryFolder folder;
   make_checkpoint(folder / "m");
   fs::remove(folder / "m" / "config.json");
@@ -229,7 +229,7 @@ TEST(PatchOut, LinksWhatStaysAndLeavesThePatchedOneAlone) {
   const TemporaryFolder folder;
   make_checkpoint(folder / "m");
   const auto before = snapshot(folder / "m");
-  Patching patching;
+  PatchRequest patching;
   patching.path = folder / "m";
   patching.elsewhere = true;
   patching.steps = *parse_steps({"rename:from=model.,to=m.", "config:set=layers=3"});

@@ -127,7 +127,7 @@ TEST_F(PathsTest, AFolderSwappedWhileItIsFilledLeadsNowhere) {
   expect_outside_as_it_was();
 }
 
-TEST_F(PathsTest, AFileWithASecondNameIsNotGoneOnWith) {
+TEST_F(PathsTest, DoesNotResumeAHardLinkedFile) {
   fs::create_directories(folder_ / "out.partial");
   fs::create_hard_link(folder_ / "outside/victim", folder_ / "out.partial/file");
   const auto mode = fs::perms::owner_read | fs::perms::owner_write;

@@ -3,7 +3,7 @@
 #include "plan/text/plan_file.h"
 
 #include "core/engine/compare.h"
-#include "core/resume/found_ledgers.h"
+#include "core/resume/ledger_files.h"
 #include "tests/pipeline/pipeline.h"
 #include "tools/commands/carry_out.h"
 
@@ -76,7 +76,7 @@ TEST(PlanFile, EveryWordOfACommandComesBack) {
   }
 }
 
-TEST(PlanFile, WhatIsNotKnownIsNamed) {
+TEST(PlanFile, NamesUnknownKeys) {
   EXPECT_NE(error_of_text("{}").find("no plan of ckpt"), std::string::npos);
   EXPECT_NE(error_of_text("[").size(), 0u);
   EXPECT_NE(error_of_text(R"({"ckpt_plan": 2})").find("expected \"ckpt_plan\": 1"),

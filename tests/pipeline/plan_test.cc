@@ -20,7 +20,7 @@ ConvertOptions to_q4() {
 }
 
 // Cancels when the plan is made and work begins.
-class Impatient final : public Observer {
+class CancelsBeforeWork final : public Observer {
  public:
   std::unique_ptr<Progress> progress(std::string_view) override {
     cancelled_ = true;
@@ -62,7 +62,7 @@ TEST(Plan, RejectsAnOptionThatIsNotKnownOrHasNoEffect) {
 
 TEST(Plan, CancellingOneOfTwoConversionsLeavesTheOther) {
   const TemporaryFolder folder;
-  Impatient impatient;
+  CancelsBeforeWork impatient;
   Result<Converted> cancelled = misuse("not run"), whole = cancelled;
   std::thread other([&] {
     ConvertOptions one = to_q4();
@@ -108,9 +108,9 @@ TEST(Plan, FollowsLinksForTheCallThatAsksForItOnly) {
 }
 
 // Does something between the plan and the work.
-class Between final : public Observer {
+class ActsBeforeWork final : public Observer {
  public:
-  explicit Between(std::function<void()> what) : what_(std::move(what)) {}
+  explicit ActsBeforeWork(std::function<void()> what) : what_(std::move(what)) {}
   std::unique_ptr<Progress> progress(std::string_view) override {
     what_();
     return nullptr;
@@ -125,7 +125,7 @@ TEST(Plan, AFileThatChangesEndsTheCallThatReadItOnly) {
   const auto in = folder / "in";
   std::filesystem::copy(kModel, in);
   Result<Converted> other = misuse("not run");
-  Between between([&] {
+  ActsBeforeWork between([&] {
     std::ofstream(in / "config.json", std::ios::app) << "\n";
     std::thread([&] { other = convert(kModel, folder / "other.gguf", to_q4()); }).join();
   });
@@ -279,7 +279,7 @@ TEST(Plan, ASizeOfOtherFilesAndAPlaceOfAServerAreRefused) {
 TEST(Plan, ATargetLooksAtOutFirst) {
   const TemporaryFolder folder;
   write_file(folder / "m.gguf", "mine");
-  Impatient impatient;  // cancels where tensors are measured
+  CancelsBeforeWork impatient;  // cancels where tensors are measured
   ConvertOptions options;
   options.more = {{"target-bits", "5"}, {"tokenizer-pre", "llama-bpe"}};
   const auto made = convert(kModel, folder / "m.gguf", options, &impatient);

@@ -12,12 +12,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-struct Said {
+struct ConsoleText {
   std::string out, err;
 };
 
 // The output while 4 MB are processed in 4 steps, with `rest` before each.
-Said said(const CommonOptions& options, ProgressPace pace, milliseconds rest = {}) {
+ConsoleText said(const CommonOptions& options, ProgressPace pace, milliseconds rest = {}) {
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
   {
@@ -31,7 +31,7 @@ Said said(const CommonOptions& options, ProgressPace pace, milliseconds rest = {
   }
   std::fflush(stdout);
   std::fflush(stderr);
-  Said out{testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
+  ConsoleText out{testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
   return out;
 }
 
@@ -44,7 +44,7 @@ CommonOptions with_progress(const char* mode) {
 auto lines(const std::string& text) { return std::count(text.begin(), text.end(), '\n'); }
 
 TEST(Progress, PlainLinesComeOneEachTimeThePaceHasPassed) {
-  const Said each = said(with_progress("plain"), {.told = milliseconds(0)}, milliseconds(2));
+  const ConsoleText each = said(with_progress("plain"), {.told = milliseconds(0)}, milliseconds(2));
   EXPECT_EQ(lines(each.err), 4) << each.err;
   EXPECT_TRUE(each.err.starts_with("writing m.gguf  1.00 MB / 4.00 MB  ")) << each.err;
   EXPECT_NE(each.err.find("writing m.gguf  4.00 MB / 4.00 MB  "), std::string::npos) << each.err;
@@ -52,10 +52,11 @@ TEST(Progress, PlainLinesComeOneEachTimeThePaceHasPassed) {
   EXPECT_EQ(each.out, "");
 }
 
-TEST(Progress, NothingIsSaidBeforeThePaceHasPassed) {
+TEST(Progress, PrintsNothingBeforeThePaceHasPassed) {
   EXPECT_EQ(said(with_progress("plain"), {}, milliseconds(2)).err, "");
   const auto start = std::chrono::steady_clock::now();
-  const Said some = said(with_progress("plain"), {.told = milliseconds(50)}, milliseconds(20));
+  const ConsoleText some =
+      said(with_progress("plain"), {.told = milliseconds(50)}, milliseconds(20));
   const auto took = std::chrono::steady_clock::now() - start;
   EXPECT_GE(lines(some.err), 1);
   EXPECT_LE(lines(some.err) * milliseconds(50), took) << some.err;
@@ -75,7 +76,7 @@ TEST(Progress, QuietAndNoneSayNothing) {
 TEST(Progress, JsonOnStdoutHasNoProgressInIt) {
   CommonOptions json = with_progress("plain");
   json.json = true;
-  const Said both = said(json, {.told = milliseconds(0)}, milliseconds(2));
+  const ConsoleText both = said(json, {.told = milliseconds(0)}, milliseconds(2));
   EXPECT_EQ(both.out, "{\"type\":\"done\",\"schema\":1}\n");
   EXPECT_EQ(lines(both.err), 4) << both.err;
 }
@@ -83,7 +84,7 @@ TEST(Progress, JsonOnStdoutHasNoProgressInIt) {
 TEST(Progress, JsonTellsTheFirstBytesAndTheLastAmongTheAnswers) {
   CommonOptions options = with_progress("json");
   options.json = true;
-  const Said each = said(options, {});
+  const ConsoleText each = said(options, {});
   EXPECT_EQ(lines(each.out), 3) << each.out;
   const auto first = nlohmann::json::parse(each.out.substr(0, each.out.find('\n')));
   EXPECT_EQ(first["type"], "progress");

@@ -180,7 +180,7 @@ std::string zip_of(const std::string& pickle) {
   return out;
 }
 
-struct Worst {
+struct WorstCase {
   const char* name;
   uint64_t factor;  // bytes of memory a byte of input
   bool is_accepted;
@@ -198,7 +198,7 @@ bool read_folder(const fs::path& path, const std::string&) {
   return find_format("safetensors")->read(path.parent_path(), all_codecs(), {}).has_value();
 }
 
-std::vector<Worst> worst_inputs() {
+std::vector<WorstCase> worst_inputs() {
   const auto text = [](auto parse) {
     return [parse](const fs::path&, const std::string& bytes) { return parse(bytes).has_value(); };
   };
@@ -240,13 +240,13 @@ std::vector<Worst> worst_inputs() {
   };
 }
 
-class ReaderLimits : public testing::TestWithParam<Worst> {};
+class ReaderLimits : public testing::TestWithParam<WorstCase> {};
 
 TEST_P(ReaderLimits, MemoryAndTimeFollowTheSize) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the sanitizer's own memory says nothing of the reader's";
 #endif
-  const Worst& worst = GetParam();
+  const WorstCase& worst = GetParam();
   const TemporaryFolder folder;
   const fs::path path = folder.path() / worst.name;
   if (std::string(worst.name) == "model.safetensors.index.json") {
@@ -269,7 +269,7 @@ TEST_P(ReaderLimits, MemoryAndTimeFollowTheSize) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ReaderLimits, testing::ValuesIn(worst_inputs()),
-                         [](const testing::TestParamInfo<Worst>& each) {
+                         [](const testing::TestParamInfo<WorstCase>& each) {
                            std::string name = each.param.name;
                            for (char& c : name) c = std::isalnum(c) ? c : '_';
                            return name;

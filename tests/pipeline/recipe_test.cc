@@ -49,7 +49,7 @@ TEST(Steps, CommasInsideJsonDoNotEndAValue) {
   EXPECT_NE(values_of("config:set=a=[1,2", "set").find("has no option '2'"), std::string::npos);
 }
 
-TEST(Recipe, SaysWhatACommandLineWould) {
+TEST(Recipe, EqualsTheCommandLine) {
   const auto out = recipe(
       "{ // where\n \"in\": \"a//b\", \"out\": \"../c\", /* \"to\": \"x\", */ \"to\": \"q8_0\",\n"
       "\"steps\": [\"drop:tensors=a*\",\n"
@@ -87,7 +87,7 @@ TEST(Recipe, PathsOfStepsAreRelativeToIt) {
   }
 }
 
-TEST(Recipe, OptionsStandUnderTheirNamesInTheirOrder) {
+TEST(Recipe, KeepsOptionsByNameAndInOrder) {
   const auto out = recipe(
       "{\"keep\": [\"a\", \"b\"], \"tensor-type\": {\"c\": \"q8_0\"}, \"only\": \"d\","
       "\"pure\": true, \"no-mtp\": false, \"shard-size\": \"5GB\", \"preset\": \"mlp-only\"}");

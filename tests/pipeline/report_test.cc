@@ -20,7 +20,7 @@ std::string place(std::string_view tensor) {
   return found.layer ? fmt::format("{} {}", found.role, *found.layer) : found.role;
 }
 
-TEST(ReportCells, ANameSaysWhatATensorDoesAndInWhichLayer) {
+TEST(ReportCells, DerivesRoleAndLayerFromTheName) {
   EXPECT_EQ(place("model.layers.3.mlp.experts.17.up_proj.weight"), "mlp.experts.up_proj 3");
   EXPECT_EQ(place("model.language_model.layers.0.input_layernorm.weight"), "input_layernorm 0");
   EXPECT_EQ(place("model.embed_tokens.weight"), "embed_tokens");
@@ -78,7 +78,7 @@ TEST(ReportCells, EmbeddingsComeFirstAndTheHeadLast) {
 
 // ---- the page -----------------------------------------------------------------------------------
 
-TEST(ReportPage, DataCannotEndTheElementThatItStandsIn) {
+TEST(ReportPage, DataCannotCloseItsElement) {
   const std::string page = report_page(R"({"name": "</script><script>alert(1)</script><!--"})");
   EXPECT_EQ(page.find("</script><script>alert"), page.npos);
   EXPECT_NE(page.find("\\u003c/script>"), page.npos);

@@ -6,7 +6,7 @@
 #include "core/engine/compare.h"
 #include "core/outputs/file_writer.h"
 #include "core/resume/ledger.h"
-#include "tests/pipeline/ended_run.h"
+#include "tests/pipeline/ends_run.h"
 #include "tests/pipeline/pipeline.h"
 
 namespace ckpt {
@@ -35,7 +35,7 @@ uint64_t finish_in_pieces(const Conversion& conversion, uint64_t step_bytes) {
   uint64_t resumed = 0;
   uint64_t seed = 1;
   for (uint64_t limit = 0;; limit += step_bytes) {
-    Ender ender(limit);
+    EndsRun ender(limit);
     seed = seed * 6364136223846793005u + 1442695040888963407u;
     const auto options = options_for(ender, static_cast<unsigned>(1 + seed % 5),
                                      uint64_t{1} << (14 + (seed >> 32) % 6));
@@ -142,7 +142,7 @@ TEST(Resume, ALedgerTornAnywhereGivesTheSameBytes) {
   const TemporaryFolder folder;
   const std::string expected = digest_of(to_gguf(folder / "expected.gguf"));
   const fs::path out = folder / "out.gguf", partial = folder / "out.gguf.partial";
-  Ender first(1'500'000);
+  EndsRun first(1'500'000);
   ASSERT_FALSE(run(to_gguf(out), options_for(first)));
   const std::string ledger = read_file(partial.string() + ".ledger");
   const std::string bytes = read_file(partial);
@@ -150,7 +150,7 @@ TEST(Resume, ALedgerTornAnywhereGivesTheSameBytes) {
   for (size_t size = 0; size <= ledger.size(); size += ledger.size() / 25) {
     write_file(partial, bytes);
     write_file(partial.string() + ".ledger", ledger.substr(0, size));
-    Ender ender(UINT64_MAX);
+    EndsRun ender(UINT64_MAX);
     const auto report = run(to_gguf(out), options_for(ender));
     ASSERT_TRUE(report) << report.error().text();
     EXPECT_EQ(report->files[0].sha256, expected);
@@ -162,14 +162,14 @@ TEST(Resume, ALedgerTornAnywhereGivesTheSameBytes) {
 
 // Bytes hashed by an earlier run are not read back: the digest is that of the plan, whatever has
 // become of those on the disk. A piece that lies across the end of it is hashed from there on.
-TEST(Resume, AHashGoesOnWhereItEnded) {
+TEST(Resume, ResumesAHashWhereItEnded) {
   const TemporaryFolder folder;
   const std::string expected = digest_of(to_gguf(folder / "expected.gguf"));
   const std::string content = read_file(folder / "expected.gguf");
   constexpr size_t kChanged = kHeadBytes;  // the first byte that is on disk before the end
   for (const size_t hashed_bytes : {kChanged + 1, size_t{640}, size_t{1'000'003}, content.size()}) {
     const fs::path out = folder / "out.gguf", partial = folder / "out.gguf.partial";
-    Ender first(1'500'000);
+    EndsRun first(1'500'000);
     ASSERT_FALSE(run(to_gguf(out), options_for(first)));
     Sha256 sha256;
     sha256.add(std::as_bytes(std::span(content).first(hashed_bytes)));
@@ -178,13 +178,13 @@ TEST(Resume, AHashGoesOnWhereItEnded) {
       ASSERT_TRUE(ledger);
       const auto found = ledger->read();
       ASSERT_TRUE(found && *found);
-      ASSERT_TRUE(ledger->go_on(**found));
+      ASSERT_TRUE(ledger->continue_after(**found));
       ASSERT_TRUE(
           ledger->append(fmt::format("hashed 0 0 {} {}\n", hashed_bytes, sha256.state().text)));
     }
     std::fstream(partial, std::ios::in | std::ios::out | std::ios::binary).seekp(kChanged)
         << static_cast<char>(~content[kChanged]);
-    Ender second(UINT64_MAX);
+    EndsRun second(UINT64_MAX);
     const auto report = run(to_gguf(out), options_for(second, 3, 1 << 15));
     ASSERT_TRUE(report) << report.error().text();
     EXPECT_GT(report->resumed_bytes, 0u);
@@ -197,7 +197,7 @@ TEST(Resume, AFileThatIsGoneIsMadeAgain) {
   const TemporaryFolder folder;
   ASSERT_TRUE(run(shards(folder.path())));
   fs::rename(folder / "out", folder / "expected");
-  Ender first(2'500'000);
+  EndsRun first(2'500'000);
   ASSERT_FALSE(run(shards(folder.path()), options_for(first)));
   std::vector<fs::path> parts;
   for (const auto& entry : fs::directory_iterator(folder / "out.partial")) {
@@ -207,7 +207,7 @@ TEST(Resume, AFileThatIsGoneIsMadeAgain) {
   ASSERT_GE(parts.size(), 2u);
   fs::remove(parts[0]);
   write_file(parts[1], "short");
-  Ender ender(UINT64_MAX);
+  EndsRun ender(UINT64_MAX);
   ASSERT_TRUE(run(shards(folder.path()), options_for(ender)));
   expect_same_files(folder / "expected", folder / "out");
 }
@@ -218,13 +218,13 @@ TEST(Resume, BetweenTwoNames) {
   Conversion conversion = several(folder.path());
   conversion.also = {{folder / "a.gguf", "q4_k_m"}};
   conversion.force = true;
-  Ender first(UINT64_MAX);
+  EndsRun first(UINT64_MAX);
   first.at_end = [&] { fs::create_directories(folder / "a.gguf" / "in the way"); };
   ASSERT_FALSE(run(conversion, options_for(first)));
   EXPECT_TRUE(fs::exists(folder / "out" / "model.safetensors"));
   fs::remove_all(folder / "a.gguf");
   conversion.force = false;
-  Ender second(UINT64_MAX);
+  EndsRun second(UINT64_MAX);
   const auto report = run(conversion, options_for(second));
   ASSERT_TRUE(report) << report.error().text();
   EXPECT_EQ(report->read_bytes, 0u);
@@ -235,14 +235,14 @@ TEST(Resume, BetweenTwoNames) {
 }
 
 // Killed after OUT was exchanged and before what it replaced was removed.
-TEST(Resume, FilesOfAReplacedFolderThatAreNoCheckpointsStay) {
+TEST(Resume, KeepsOtherFilesOfAReplacedFolder) {
   const TemporaryFolder folder;
   Conversion conversion = several(folder.path());
   conversion.also = {{folder / "a.gguf", "q4_k_m"}};
   conversion.force = true;
   ASSERT_TRUE(run(conversion));
   fs::copy(folder / "out", folder / "before");
-  Ender first(UINT64_MAX);
+  EndsRun first(UINT64_MAX);
   first.at_end = [&] {
     fs::remove(folder / "a.gguf");
     fs::create_directories(folder / "a.gguf" / "in the way");
@@ -255,7 +255,7 @@ TEST(Resume, FilesOfAReplacedFolderThatAreNoCheckpointsStay) {
   EXPECT_EQ(read_file(folder / "out.partial" / "notes.txt"), "precious");
   EXPECT_TRUE(fs::exists(folder / "out.partial" / "model.safetensors"));
   fs::rename(folder / "out.partial" / "notes.txt", folder / "notes.txt");
-  Ender second(UINT64_MAX);
+  EndsRun second(UINT64_MAX);
   const auto report = run(conversion, options_for(second));
   ASSERT_TRUE(report) << report.error().text();
   EXPECT_EQ(report->read_bytes, 0u);
@@ -264,19 +264,19 @@ TEST(Resume, FilesOfAReplacedFolderThatAreNoCheckpointsStay) {
 
 // ---- runs that cannot be resumed ---------------------------------------------------------------
 
-struct Begun {
+struct StartedRun {
   TemporaryFolder folder;
   Conversion conversion;
-  Begun() {
+  StartedRun() {
     fs::copy(testdata("qwen35-micro"), folder / "in");
     conversion = to_gguf(folder / "out.gguf");
     conversion.in = folder / "in";
-    Ender ender(1'500'000);
+    EndsRun ender(1'500'000);
     EXPECT_FALSE(run(conversion, options_for(ender)));
     EXPECT_TRUE(fs::exists(folder / "out.gguf.partial.ledger"));
   }
   std::string error(const std::string& command = "ckpt convert") {
-    Ender ender(UINT64_MAX);
+    EndsRun ender(UINT64_MAX);
     ExecuteOptions options = options_for(ender);
     options.resume.command = command;
     return error_of(conversion, options);
@@ -284,7 +284,7 @@ struct Begun {
 };
 
 TEST(Resume, AnotherCommandIsRefused) {
-  Begun begun;
+  StartedRun begun;
   begun.conversion.to = "q8_0";
   const std::string error = begun.error("ckpt convert --to q8_0");
   EXPECT_NE(error.find("begun by another command: ckpt convert. "), std::string::npos) << error;
@@ -293,8 +293,8 @@ TEST(Resume, AnotherCommandIsRefused) {
   EXPECT_EQ(begun.error(), "no error");
 }
 
-TEST(Resume, ForceBeginsAnew) {
-  Begun begun;
+TEST(Resume, ForceStartsOver) {
+  StartedRun begun;
   begun.conversion.to = "q8_0";
   begun.conversion.force = true;
   EXPECT_EQ(begun.error("ckpt convert --to q8_0"), "no error");
@@ -304,7 +304,7 @@ TEST(Resume, ForceBeginsAnew) {
 }
 
 TEST(Resume, AnInputThatWasWrittenToIsNoticed) {
-  Begun begun;
+  StartedRun begun;
   const fs::path weights = begun.folder / "in" / "model.safetensors";
   fs::last_write_time(weights, fs::last_write_time(weights) + std::chrono::nanoseconds(1000));
   const std::string error = begun.error();
@@ -313,7 +313,7 @@ TEST(Resume, AnInputThatWasWrittenToIsNoticed) {
 }
 
 TEST(Resume, AnInputThatIsAnotherFileIsNoticed) {
-  Begun begun;
+  StartedRun begun;
   const fs::path weights = begun.folder / "in" / "model.safetensors";
   const auto time = fs::last_write_time(weights);
   fs::copy(weights, begun.folder / "copy");
@@ -323,7 +323,7 @@ TEST(Resume, AnInputThatIsAnotherFileIsNoticed) {
 }
 
 TEST(Resume, ADocumentThatChangedIsNoticed) {
-  Begun begun;
+  StartedRun begun;
   begun.conversion.flags.add("model-name", "another name");
   EXPECT_NE(begun.error().find("planned something else"), std::string::npos);
 }
@@ -338,7 +338,7 @@ TEST(Resume, AnAdapterThatChangedIsNoticed) {
     fs::permissions(adapter, fs::perms::owner_all);
     Conversion conversion = merged_gguf(folder / "made");
     conversion.steps = {"lora:from=" + adapter.string()};
-    Ender first(300'000), second(UINT64_MAX), third(UINT64_MAX);
+    EndsRun first(300'000), second(UINT64_MAX), third(UINT64_MAX);
     const auto ended = run(conversion, options_for(first));
     EXPECT_TRUE(!ended && ended.error().code == ErrorCode::kInterrupted);
     change();
@@ -372,7 +372,7 @@ TEST(Resume, AnAdapterThatChangedIsNoticed) {
 }
 
 TEST(Resume, AProgramAtWorkIsNotDisturbed) {
-  Begun begun;
+  StartedRun begun;
   {
     const auto held = Ledger::open(begun.folder / "out.gguf.partial.ledger");
     ASSERT_TRUE(held);
@@ -392,7 +392,7 @@ TEST(Resume, LeftoversWithALedgerThatSaysNothingAreReplacedAndSaidSo) {
   const TemporaryFolder folder;
   write_file(folder / "out.gguf.partial", "what is this");
   write_file(folder / "out.gguf.partial.ledger", "");
-  Ender ender(UINT64_MAX);
+  EndsRun ender(UINT64_MAX);
   const auto report = run(to_gguf(folder / "out.gguf"), options_for(ender));
   ASSERT_TRUE(report) << report.error().text();
   EXPECT_EQ(report->resumed_bytes, 0u);
@@ -407,7 +407,7 @@ TEST(Resume, ALedgerThatSaysNothingStaysWithThePartialFile) {
   const auto planned = plan_conversion(to_gguf(folder / "out.gguf"));
   ASSERT_TRUE(planned) << planned.error().text();
   write_file(folder / "out.gguf", "precious");
-  Ender ender(UINT64_MAX);
+  EndsRun ender(UINT64_MAX);
   EXPECT_FALSE(execute(planned->plan, options_for(ender)));
   EXPECT_EQ(read_file(folder / "out.gguf"), "precious");
   fs::remove(folder / "out.gguf");
@@ -415,12 +415,12 @@ TEST(Resume, ALedgerThatSaysNothingStaysWithThePartialFile) {
 }
 
 TEST(Resume, AnOutThatAppearedInBetweenStaysAndSoDoesTheLedger) {
-  Begun begun;
+  StartedRun begun;
   write_file(begun.conversion.out, "precious");
   EXPECT_NE(begun.error().find("exists already"), std::string::npos);
   EXPECT_EQ(read_file(begun.conversion.out), "precious");
   fs::remove(begun.conversion.out);
-  Ender ender(UINT64_MAX);
+  EndsRun ender(UINT64_MAX);
   const auto report = run(begun.conversion, options_for(ender));
   ASSERT_TRUE(report) << report.error().text();
   EXPECT_GT(report->resumed_bytes, 0u);
@@ -438,7 +438,7 @@ TEST(Resume, ErrorsInTheDataLeaveNothing) {
   }
   Conversion conversion = to_gguf(folder / "out.gguf");
   conversion.in = folder / "in";
-  Ender ender(UINT64_MAX);
+  EndsRun ender(UINT64_MAX);
   EXPECT_NE(error_of(conversion, options_for(ender)).find("NaN"), std::string::npos);
   fs::remove_all(folder / "in");
   EXPECT_EQ(listing(folder.path()), "");

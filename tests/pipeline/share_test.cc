@@ -10,8 +10,8 @@
 #include "core/engine/execute.h"
 #include "core/io/folder.h"
 #include "core/outputs/place.h"
-#include "core/resume/found_ledgers.h"
-#include "tests/pipeline/ended_run.h"
+#include "core/resume/ledger_files.h"
+#include "tests/pipeline/ends_run.h"
 #include "tests/pipeline/pipeline.h"
 
 namespace ckpt {
@@ -211,7 +211,7 @@ TEST_F(Shares, OneWhoseInputChangesIsInNobodysWay) {
   fs::copy(testdata("qwen35-micro"), folder / "in");
   fs::permissions(weights, fs::perms::owner_all);
   conversion.in = folder / "in";
-  Ender ender(UINT64_MAX);
+  EndsRun ender(UINT64_MAX);
   ender.at_end = [&] {
     fs::last_write_time(weights, fs::last_write_time(weights) + std::chrono::seconds(1));
   };
@@ -225,7 +225,7 @@ TEST_F(Shares, OneWhoseInputChangesIsInNobodysWay) {
   EXPECT_TRUE(fs::exists(conversion.out));
 }
 
-TEST_F(Shares, AnEarlierOutputIsNotTakenForThisOne) {
+TEST_F(Shares, DoNotTreatAnEarlierOutputAsTheirOwn) {
   ASSERT_TRUE(run(conversion));
   ExecuteOptions options = options_for(1, 2);
   options.resume.since_ns = INT64_MAX;  // the plan is younger than all there is

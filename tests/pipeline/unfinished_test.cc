@@ -6,7 +6,7 @@
 
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
-#include "tests/pipeline/ended_run.h"
+#include "tests/pipeline/ends_run.h"
 #include "tests/pipeline/pipeline.h"
 
 namespace ckpt {
@@ -23,7 +23,7 @@ Conversion qwen35_to(const fs::path& out, const char* type) {
 }
 
 void end_early(const Conversion& conversion, uint64_t limit_bytes = 600'000) {
-  Ender ender(limit_bytes);
+  EndsRun ender(limit_bytes);
   const auto report = run(conversion, options_for(ender));
   ASSERT_FALSE(report);
   ASSERT_EQ(report.error().code, ErrorCode::kInterrupted) << report.error().text();
@@ -104,7 +104,7 @@ bool is_read(const fs::path& path) {
 }
 
 // Copied, moved, or after its ledger was lost: at no moment before its end is it a model.
-TEST(Unfinished, WithoutItsLedgerItIsNoModelEither) {
+TEST(Unfinished, IsNotAModelWithoutItsLedger) {
   const TemporaryFolder folder;
   Conversion several = qwen35_to(folder / "out", "nvfp4-w4a16");
   several.also = {{folder / "a.gguf", "q4_k_m"}};
@@ -120,7 +120,7 @@ TEST(Unfinished, WithoutItsLedgerItIsNoModelEither) {
     end_early(several, limit);
     expect_no_models();
   }
-  Ender ender(UINT64_MAX);
+  EndsRun ender(UINT64_MAX);
   ender.at_end = expect_no_models;
   const auto report = run(several, options_for(ender));
   ASSERT_TRUE(report) << report.error().text();

@@ -58,7 +58,7 @@ TEST(Ollama, CountsAsItsOwnNumbers) {
 
 // As `ollama create` writes them.
 // A manifest of one layer, with `from` replaced once.
-Result<Manifested> parse_with(std::string_view from, std::string_view to) {
+Result<ManifestContents> parse_with(std::string_view from, std::string_view to) {
   const std::string digest = blob_digest(std::string(64, 'a'));
   std::string text = fmt::format(
       R"({{"schemaVersion":2,"mediaType":"{}","config":{{"digest":"{}","size":2}},)"

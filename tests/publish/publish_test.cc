@@ -19,7 +19,7 @@ std::string digest_of(std::string_view text) {
 
 const std::string kOne(64, 'a'), kTwo(64, 'b');
 
-TEST(OwnFile, RecordsAndLeftoversAreTold) {
+TEST(OwnFile, RecognizesRecordsAndLeftovers) {
   for (const char* name : {".r.gguf.ckpt-made", "sub/.m.ckpt-made"}) {
     EXPECT_EQ(own_file(name), OwnFile::kRecord) << name;
   }
@@ -62,7 +62,7 @@ TEST(Sha256Sums, WhatSha256sumChecksIsRead) {
   EXPECT_EQ((*files)[2].name, "d");
 }
 
-TEST(Sha256Sums, LinesThatAreNoneAreNamed) {
+TEST(Sha256Sums, RejectsUnparsableLines) {
   for (const std::string& line :
        {std::string("short  a"), kOne + " a", kOne + "  ", kOne + "  ./",
         std::string(64, 'g') + "  a",
@@ -181,7 +181,7 @@ TEST(ModelSignature, StatementsThatDoNotHoldAreRefused) {
   }
 }
 
-TEST(ModelSignature, BundlesThatAreNoneAreRefused) {
+TEST(ModelSignature, RejectsInvalidBundles) {
   const std::string good = render_bundle(tiny_bundle());
   ASSERT_TRUE(parse_bundle(good));
   EXPECT_FALSE(parse_bundle(""));

@@ -13,7 +13,7 @@ std::span<const std::byte> bytes_of(std::string_view text) {
 }
 
 // The events of a reader, as text.
-class Told final : public TarSink {
+class EventLog final : public TarSink {
  public:
   Status begin(const TarMember& member) override {
     text += fmt::format("{}{} {}: ", member.name, member.is_folder ? "/" : "", member.size_bytes);
@@ -53,7 +53,7 @@ std::string changed(std::string header, size_t at, std::string_view field) {
 
 // The events of `tar`, given in pieces of `piece` bytes; the error's text after "! ".
 std::string read(std::string_view tar, size_t piece = 1 << 20) {
-  Told told;
+  EventLog told;
   TarReader reader(told);
   Status status;
   for (size_t at = 0; status && at < tar.size(); at += piece) {
@@ -204,7 +204,7 @@ TEST(Tar, HeadersWhoseSumDoesNotAgreeAreRefused) {
             "! member 'f/': its size makes no sense");
 }
 
-TEST(Tar, TheEndIsWhereItIsSaidToBe) {
+TEST(Tar, EndsAtTheDeclaredPosition) {
   const std::string tar = member("a", "1") + member("b", "2") + kEnd;
   EXPECT_EQ(read(tar), "a 1: 1\nb 1: 2\n");
   for (size_t size = 0; size < tar.size(); size += 61) {

@@ -115,7 +115,7 @@ TEST(SeekTable, HasTheFormatsBytes) {
                                29));
 }
 
-TEST(SeekTable, FilesWithoutOneAreNoError) {
+TEST(SeekTable, AcceptsFilesWithoutATable) {
   for (const std::string& file : {std::string(), std::string("short"), std::string(100, 'x')}) {
     const auto frames = table_of(file);
     ASSERT_TRUE(frames);
@@ -123,7 +123,7 @@ TEST(SeekTable, FilesWithoutOneAreNoError) {
   }
 }
 
-TEST(SeekTable, LiesAreNoticed) {
+TEST(SeekTable, RejectsFalseEntries) {
   const File file = three_frames();
   const size_t table = file.bytes.size() - (8 + 3 * 12 + 9);
   const auto error = [&](size_t at, char value) {

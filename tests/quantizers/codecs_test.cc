@@ -39,7 +39,7 @@ class Encoded {
   std::vector<std::byte> bytes(size_t part) const {
     return {spans_[part].begin(), spans_[part].end()};
   }
-  bool wrote_outside() const {
+  bool has_written_outside() const {
     for (const auto& buffer : buffers_) {
       if (buffer.front() != std::byte{0x5A} || buffer.back() != std::byte{0x5A}) return true;
     }
@@ -182,7 +182,8 @@ TEST(Codecs, AnyNumberOfRowsAndBlocksStaysInsideItsParts) {
         const uint64_t row_values = blocks * codec->block_values;
         const auto values = weights_like(bands * codec->band_rows, row_values);
         const Encoded encoded = encode(*codec, values, row_values);
-        EXPECT_FALSE(encoded.wrote_outside()) << codec->name << " " << bands << " x " << blocks;
+        EXPECT_FALSE(encoded.has_written_outside())
+            << codec->name << " " << bands << " x " << blocks;
         decode(*codec, encoded, bands * codec->band_rows, row_values);
       }
     }

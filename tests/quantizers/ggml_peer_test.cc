@@ -18,13 +18,13 @@ namespace ckpt {
 namespace {
 
 // The library's results for numbers whose squares overflow, and without column weights.
-enum class Stops : uint8_t { kNever, kAtOverflow, kAtOverflowAndWithoutWeights };
+enum class LibraryStops : uint8_t { kNever, kAtOverflow, kAtOverflowAndWithoutWeights };
 
 struct GgmlType {
   int id;
   const char* codec;
   const char* decoder;  // name of the library's function
-  Stops stops = Stops::kNever;
+  LibraryStops stops = LibraryStops::kNever;
 };
 
 void PrintTo(const GgmlType& type, std::ostream* out) { *out << type.codec; }
@@ -48,18 +48,18 @@ constexpr GgmlType kPeerTypes[] = {
     {30, "bf16", "ggml_bf16_to_fp32_row"},
     {34, "tq1_0", "dequantize_row_tq1_0"},
     {35, "tq2_0", "dequantize_row_tq2_0"},
-    {19, "iq1_s", "dequantize_row_iq1_s", Stops::kAtOverflowAndWithoutWeights},
-    {29, "iq1_m", "dequantize_row_iq1_m", Stops::kAtOverflow},
-    {16, "iq2_xxs", "dequantize_row_iq2_xxs", Stops::kAtOverflowAndWithoutWeights},
-    {17, "iq2_xs", "dequantize_row_iq2_xs", Stops::kAtOverflowAndWithoutWeights},
-    {22, "iq2_s", "dequantize_row_iq2_s", Stops::kAtOverflow},
-    {18, "iq3_xxs", "dequantize_row_iq3_xxs", Stops::kAtOverflow},
-    {21, "iq3_s", "dequantize_row_iq3_s", Stops::kAtOverflow},
+    {19, "iq1_s", "dequantize_row_iq1_s", LibraryStops::kAtOverflowAndWithoutWeights},
+    {29, "iq1_m", "dequantize_row_iq1_m", LibraryStops::kAtOverflow},
+    {16, "iq2_xxs", "dequantize_row_iq2_xxs", LibraryStops::kAtOverflowAndWithoutWeights},
+    {17, "iq2_xs", "dequantize_row_iq2_xs", LibraryStops::kAtOverflowAndWithoutWeights},
+    {22, "iq2_s", "dequantize_row_iq2_s", LibraryStops::kAtOverflow},
+    {18, "iq3_xxs", "dequantize_row_iq3_xxs", LibraryStops::kAtOverflow},
+    {21, "iq3_s", "dequantize_row_iq3_s", LibraryStops::kAtOverflow},
 };
 
 // False for sets that the library would end the process at.
 bool may_be_given(const GgmlType& type, std::string_view set) {
-  if (type.stops == Stops::kNever) return true;
+  if (type.stops == LibraryStops::kNever) return true;
   return set != "constants" && set != "scaled_blocks" && set != "random_bits";
 }
 
@@ -145,7 +145,8 @@ class GgmlPeer : public testing::TestWithParam<GgmlType> {
 
 TEST_P(GgmlPeer, EncodesToTheSameBytes) {
   if (codec_->encode == nullptr) GTEST_SKIP() << "decoded only";
-  if (GetParam().stops == Stops::kAtOverflowAndWithoutWeights) GTEST_SKIP() << "weighted only";
+  if (GetParam().stops == LibraryStops::kAtOverflowAndWithoutWeights)
+    GTEST_SKIP() << "weighted only";
   run_sets(false);
 }
 
@@ -170,7 +171,7 @@ TEST_P(GgmlPeer, EncodesHostileWeightsToTheSameBytes) {
 // A NaN in the output could carry another sign, so only rows with Inf and the codes count.
 TEST_P(GgmlPeer, EncodesInfAndNaNToTheSameBytes) {
   if (codec_->encode == nullptr) GTEST_SKIP() << "decoded only";
-  if (GetParam().stops != Stops::kNever) GTEST_SKIP() << "the library ends the process";
+  if (GetParam().stops != LibraryStops::kNever) GTEST_SKIP() << "the library ends the process";
   const float inf = std::numeric_limits<float>::infinity();
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const float bad : {inf, -inf, nan, -nan}) {

@@ -53,7 +53,7 @@ TEST(Mxfp4Repack, DecodesToTheSameValues) {
   EXPECT_EQ(before, after);
 }
 
-TEST(Mxfp4Repack, TellsTheFirstRowWithAnExponentThatIsNoNumber) {
+TEST(Mxfp4Repack, ReportsTheFirstRowWithANanExponent) {
   MxParts parts = random_parts(12);
   parts.scales[5] = parts.scales[11] = std::byte{0xFF};
   std::vector<std::byte> blocks(12 * 17);

@@ -18,9 +18,9 @@ namespace {
 
 constexpr uint64_t kFp4Block = kE2m1BlockValues;
 
-// OddBytes at an odd address.
-struct OddBytes {
-  explicit OddBytes(const std::vector<uint16_t>& codes) : memory(codes.size() * 2 + 1) {
+// UnalignedBytes at an odd address.
+struct UnalignedBytes {
+  explicit UnalignedBytes(const std::vector<uint16_t>& codes) : memory(codes.size() * 2 + 1) {
     if (!codes.empty()) std::memcpy(memory.data() + 1, codes.data(), codes.size() * 2);
   }
   std::span<const std::byte> span() const { return std::span(memory).subspan(1); }
@@ -37,7 +37,7 @@ EncodedBf16 encode(Function* function, const std::vector<uint16_t>& values, floa
   const uint64_t blocks = values.size() / kFp4Block;
   EncodedBf16 out{true, std::vector<std::byte>(blocks * kE2m1BlockBytes + 65),
                   std::vector<std::byte>(blocks + 65)};
-  const OddBytes in(values);
+  const UnalignedBytes in(values);
   out.is_finite = function(in.span().data(), blocks, tensor_scale,
                            {out.codes.data() + 1, out.scales.data() + 1});
   return out;
@@ -103,7 +103,7 @@ TEST(SimdNvfp4Bf16, InfAndNanAreFoundWhereverTheyAre) {
     for (size_t at = 0; at < 21 * kFp4Block; ++at) {
       std::vector<uint16_t> values(21 * kFp4Block, bf16_from_float(0.25f));
       values[at] = bad;
-      const OddBytes bytes(values);
+      const UnalignedBytes bytes(values);
       for (const SimdTarget target : simd_targets()) {
         const ForcedSimdTarget forced(target);
         ASSERT_FALSE(encode(encode_nvfp4_bf16, values, 0.001f).is_finite) << at;
@@ -118,7 +118,7 @@ TEST(SimdNvfp4Bf16, LargestMagnitudeOfAnyLength) {
   for (size_t count = 0; count < 400; ++count) {
     std::vector<uint16_t> values(count);
     for (uint16_t& value : values) value = static_cast<uint16_t>(dice());
-    const OddBytes bytes(values);
+    const UnalignedBytes bytes(values);
     const uint16_t expected = largest_bf16_scalar(bytes.span().data(), count);
     for (const SimdTarget target : simd_targets()) {
       const ForcedSimdTarget forced(target);
@@ -138,7 +138,7 @@ TEST(Bf16Shortcuts, EqualTheWayThroughFloats) {
     values.push_back(float_from_bf16(code = bf16_from_float(normal(dice))));
   int scans = 0, encodes = 0;
   for (const Codec* codec : all_codecs()) {
-    const OddBytes bytes(codes);
+    const UnalignedBytes bytes(codes);
     EncodeContext context;
     if (codec->scan_bf16 != nullptr) {
       Stats stats{0.001f};
@@ -157,7 +157,7 @@ TEST(Bf16Shortcuts, EqualTheWayThroughFloats) {
     auto spoilt = codes;
     for (const float beyond : {codec->end * 1.01f, -codec->end * 1.01f}) {  // infinite without end
       spoilt[5000] = bf16_from_float(beyond);
-      EXPECT_FALSE(codec->encode_bf16(OddBytes(spoilt).span(), context, found.parts()))
+      EXPECT_FALSE(codec->encode_bf16(UnalignedBytes(spoilt).span(), context, found.parts()))
           << codec->name;
     }
     ++encodes;

@@ -175,7 +175,7 @@ TEST(Nvfp4Modelopt, ZeroBlocksHaveScaleOneAndTinyOnesTheSmallest) {
   EXPECT_EQ(encoded.bytes(0)[24], std::byte{0x08});  // below zero, rounds to zero
 }
 
-TEST(Nvfp4Modelopt, ATensorOfZerosHasSoundScales) {
+TEST(Nvfp4Modelopt, ATensorOfZerosGetsValidScales) {
   const std::vector<float> zeros(32, 0.0f);
   for (const bool cpu : {false, true}) {
     const EncodeContext context{{0.0f}, {}, {.cpu_rounding = cpu}};

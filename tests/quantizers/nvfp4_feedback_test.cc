@@ -78,7 +78,7 @@ TEST(ErrorFeedback, FactorsGiveTheSquareOfTheOutput) {
   }
 }
 
-TEST(ErrorFeedback, WhatIsNoSecondMomentIsRefused) {
+TEST(ErrorFeedback, RejectsMatricesThatAreNotSecondMoments) {
   std::vector<float> moments = made_moments(2, 16, 3);
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), -5.0f, INFINITY}) {
     std::vector<float> broken = moments;

@@ -97,7 +97,7 @@ TEST(Nvfp4Repack, DecodesToTheSameValuesBeforeTheTensorScale) {
   EXPECT_EQ(found, wanted);  // -0 equals 0: ggml has but one zero
 }
 
-TEST(Nvfp4Repack, TellsTheFirstRowWithAScaleThatIsNoNumber) {
+TEST(Nvfp4Repack, ReportsTheFirstRowWithANanScale) {
   const Repack* repack = find_repack(kNvfp4ModeloptCodec, kNvfp4BlockCodec);
   ASSERT_NE(repack, nullptr);
   EXPECT_EQ(find_repack(kNvfp4CtCodec, kNvfp4BlockCodec)->move, repack->move);

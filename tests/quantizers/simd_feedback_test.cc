@@ -81,20 +81,20 @@ TEST_P(SimdFeedback, RunsOfNvfp4EqualTheScalarTwins) {
   values[columns + 1] = std::numeric_limits<float>::infinity();
   values[2 * columns + 2] = std::numeric_limits<float>::quiet_NaN();
   std::fill_n(values.begin() + 3 * columns, columns, 0.0f);
-  struct Made {
+  struct FeedbackInput {
     std::vector<float> values;
     std::vector<std::byte> scales;
   };
   const auto fitted = [&](auto* fit) {
-    Made out{values, std::vector<std::byte>(kRows * columns / 16)};
+    FeedbackInput out{values, std::vector<std::byte>(kRows * columns / 16)};
     fit({out.values.data(), columns, out.scales.data(), columns / 16, kRows},
         {own.data(), weights.data(), columns, 0.002f});
     return out;
   };
-  const Made wanted = fitted(fit_nvfp4_run_scalar);
+  const FeedbackInput wanted = fitted(fit_nvfp4_run_scalar);
   for (const SimdTarget target : simd_targets()) {
     const ForcedSimdTarget forced(target);
-    const Made made = fitted(fit_nvfp4_run);
+    const FeedbackInput made = fitted(fit_nvfp4_run);
     EXPECT_EQ(made.scales, wanted.scales) << simd_target_name(target);
     EXPECT_EQ(std::memcmp(made.values.data(), wanted.values.data(), values.size() * sizeof(float)),
               0)

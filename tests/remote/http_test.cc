@@ -350,7 +350,7 @@ TEST(Http, IgnoresHeadersOfInterimAnswers) {
   EXPECT_EQ(response->header("link"), nullptr);
 }
 
-TEST(Http, RefusesWhatIsNotAnAnswer) {
+TEST(Http, RejectsInvalidResponses) {
   const char* const answers[] = {
       "23456789\r\n\r\n",  // HTTP/0.9
       "HTTP/1.1 99999 OK\r\n\r\n",

@@ -17,7 +17,7 @@ TEST(HubName, SplitsRepositoryRevisionAndPath) {
   EXPECT_EQ(parse_hub_name("hf://org/name")->revision, "");
 }
 
-TEST(HubName, RefusesAllElse) {
+TEST(HubName, RejectsOtherNames) {
   for (const char* const text :
        {"hf://", "hf://org", "hf://org/", "hf:///name", "hf://org/name@", "hf://../name",
         "hf://org/..", "hf://org/na me", "hf://org/name/../other", "hf://org/name//etc",

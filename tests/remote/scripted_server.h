@@ -20,7 +20,7 @@
 namespace ckpt {
 
 // So many bytes of an answer at a time, with a pause before each.
-struct Drip {
+struct SlowBody {
   size_t at_once = 0;  // 0: all of the answer
   std::chrono::milliseconds pause{};
 };
@@ -28,7 +28,7 @@ struct Drip {
 class ScriptedServer {
  public:
   // An answer that is "" is a connection closed without a word. The last one is repeated.
-  explicit ScriptedServer(std::vector<std::string> answers, Drip drip = {})
+  explicit ScriptedServer(std::vector<std::string> answers, SlowBody drip = {})
       : answers_(std::move(answers)), drip_(drip) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -96,7 +96,7 @@ class ScriptedServer {
   int socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   uint16_t port_ = 0;
   const std::vector<std::string> answers_;
-  const Drip drip_;
+  const SlowBody drip_;
   mutable std::mutex mutex_;
   std::vector<std::string> requests_;
   std::thread thread_;

@@ -17,7 +17,7 @@ TEST(Url, SplitsAndJoins) {
   EXPECT_EQ(parse_url("https://h?x=1")->text(), "https://h/?x=1");
 }
 
-TEST(Url, RefusesAllElse) {
+TEST(Url, RejectsOtherTexts) {
   for (const char* const text : {"",
                                  "file:///etc/passwd",
                                  "ftp://h/x",

@@ -219,7 +219,7 @@ TEST(RenameStep, ByPrefixAndByStar) {
   EXPECT_EQ(swapped->tensors[2].source_name, "x");
 }
 
-TEST(RenameStep, RefusesWhatIsNotClear) {
+TEST(RenameStep, RejectsAmbiguousExpressions) {
   const Checkpoint in = checkpoint({"m.a", "m.b", "x"});
   const auto rename = [&](const EditPairs& pairs) {
     return joined_names(run_edit("rename", pairs, in));
@@ -326,7 +326,7 @@ Context with(const Checkpoint& other) {
   return context;
 }
 
-TEST(GraftStep, NewTensorsStandInAFileOfTheirOwnAndInTheIgnoreLists) {
+TEST(GraftStep, PutsNewTensorsIntoASeparateFileAndTheIgnoreLists) {
   Checkpoint in = checkpoint({"m.norm.weight"});
   in.tensors.push_back(small_tensor("m.a.weight", {2, 16}, "nvfp4_modelopt"));
   in.tensors[0].home = in.tensors[1].home = "model-grafted.safetensors";

@@ -39,18 +39,18 @@ std::string projector_path(const Plan& plan) {
 
 // A GGUF file that llama.cpp does not take.
 bool is_refused(const Checkpoint& checkpoint) {
-  Examination examination;
-  examination.profiles = {"llama.cpp"};
-  const auto diagnosis = diagnose(checkpoint, examination);
+  DiagnosisOptions diagnosis_options;
+  diagnosis_options.profiles = {"llama.cpp"};
+  const auto diagnosis = diagnose(checkpoint, diagnosis_options);
   return diagnosis && !diagnosis->verdicts[0].loads;
 }
 
 // Chooses the program to check a folder for if the user named none: the first that loads it.
 std::vector<std::string> usual_program(const Checkpoint& checkpoint) {
   for (const char* const name : {"vllm", "transformers-5"}) {
-    Examination examination;
-    examination.profiles = {name};
-    const auto diagnosis = diagnose(checkpoint, examination);
+    DiagnosisOptions diagnosis_options;
+    diagnosis_options.profiles = {name};
+    const auto diagnosis = diagnose(checkpoint, diagnosis_options);
     if (!diagnosis) continue;
     const Verdict& verdict = diagnosis->verdicts[0];
     if (verdict.loads && verdict.not_checked.empty()) return {name};

@@ -16,7 +16,7 @@
 namespace ckpt {
 namespace {
 
-std::string what_happens(const PatchedFile& file) {
+std::string describe_change(const PatchedFile& file) {
   switch (file.change) {
     case FileChange::kWritten: return file.is_new ? "written" : "replaced";
     case FileChange::kHeader: return "header in place, tensor bytes stay";
@@ -31,7 +31,7 @@ std::string what_happens(const PatchedFile& file) {
 void show_files(const Console& console, const Patch& patch) {
   Table table({"file", "change", "written"});
   for (const PatchedFile& file : patch.files) {
-    table.add({file.path, what_happens(file), human_bytes(file.written_bytes)});
+    table.add({file.path, describe_change(file), human_bytes(file.written_bytes)});
     console.object("plan", {{"file", file.path},
                             {"change", name(file.change)},
                             {"new", file.is_new},

@@ -103,7 +103,7 @@ Result<int> convert(const CommandOptions& options, const Console& console,
     if (made) return show_requested(conversion, *made, console);
   }
   const bool is_new = !is_dry && plan_out.empty() && !conversion.if_needed;
-  CKPT_ASSIGN(const auto chosen, settle_target(conversion, is_new, observer, common.threads));
+  CKPT_ASSIGN(const auto chosen, resolve_target(conversion, is_new, observer, common.threads));
   if (chosen) show_chosen_types(console, chosen->first, chosen->second);
   const std::string cache = options.value("cache-dir"), cache_size = options.value("cache-size");
   if (!plan_out.empty() && !(cache + cache_size).empty()) {

@@ -372,8 +372,8 @@ Result<bool> are_names_read(const std::string& path, const Checkpoint& checkpoin
   const bool is_quantized = checkpoint.first_with_scales() != nullptr;
   const Context context = step_context(nullptr, reading);
   CKPT_ASSIGN(const Diagnosis found,
-              diagnose(checkpoint, examination_for(
-                                       context, {is_quantized ? "vllm" : "transformers-5"})));
+              diagnose(checkpoint,
+                       diagnosis_options_for(context, {is_quantized ? "vllm" : "transformers-5"})));
   for (const Finding& finding : found.findings) {
     if (finding.check != "W01" && finding.check != "W10") continue;
     const std::string start = finding.place.substr(0, finding.place.find('*'));

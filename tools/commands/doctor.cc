@@ -16,7 +16,7 @@
 #include "plan/conversion/patching.h"
 #include "plan/conversion/steps.h"
 #include "plan/conversion/targets.h"
-#include "plan/examined.h"
+#include "plan/diagnosed.h"
 #include "tools/commands/carry_patch.h"
 #include "tools/doctor/doctor_report.h"
 #include "tools/line/commands.h"
@@ -211,7 +211,7 @@ struct TypedDoctor : DoctorOptions {
   bool fix = false, dry_run = false, rewrite_weights = false;
 };
 
-struct FixDone {
+struct FixOutcome {
   std::filesystem::path path;         // to check afterwards: PATH, or OUT where that was written
   std::optional<Diagnosis> would_be;  // of a dry run that would change something
 };
@@ -264,8 +264,8 @@ Status apply_steps(const TypedDoctor& fix, const std::vector<std::string>& steps
 }
 
 // Fails: as the format, the steps and the patch engine; then nothing was changed.
-Result<FixDone> apply_fixes(const TypedDoctor& fix, const Console& console,
-                            const CommonOptions& common) {
+Result<FixOutcome> apply_fixes(const TypedDoctor& fix, const Console& console,
+                               const CommonOptions& common) {
   const bool is_in_place = fix.out.empty() && !fix.dry_run;
   ConsoleObserver observer(console, &interrupted);
   if (is_in_place) CKPT_TRY(finish_earlier(fix.path, observer));
@@ -276,20 +276,20 @@ Result<FixDone> apply_fixes(const TypedDoctor& fix, const Console& console,
                        fix.path.string());
   }
   std::vector<std::string> notes;
-  CKPT_ASSIGN(Fixed fixed,
+  CKPT_ASSIGN(FixedCheckpoint fixed,
               fix_checkpoint(std::move(checkpoint), {fix.profiles, fix.base, fix.rewrite_weights},
                              step_context(&notes, fix.reading)));
   for (const std::string& note : notes) console.warn(note);
   if (fixed.steps.empty()) {
     console.answer("{}: no step can fix the findings; no file was touched", fix.path.string());
-    return FixDone{fix.path, std::nullopt};
+    return FixOutcome{fix.path, std::nullopt};
   }
   CKPT_TRY(apply_steps(fix, fixed.steps, console, common));
   console.answer("{} by: {}{}", fix.dry_run ? "would be fixed" : "fixed",
                  fmt::join(fixed.steps, ", "),
                  fix.dry_run ? "; nothing was written (--dry-run)" : "");
-  if (fix.dry_run) return FixDone{fix.path, std::move(fixed.left)};
-  return FixDone{fix.out.empty() ? fix.path : fix.out, std::nullopt};
+  if (fix.dry_run) return FixOutcome{fix.path, std::move(fixed.left)};
+  return FixOutcome{fix.out.empty() ? fix.path : fix.out, std::nullopt};
 }
 
 constexpr int kNotChecked = 3;  // no verdict is no, and some are not of everything
@@ -308,14 +308,14 @@ Status settle_statistics(TypedDoctor& typed, const Console& console) {
 
 Result<int> doctor_typed(TypedDoctor typed, const Console& console, const CommonOptions& common) {
   if (typed.fix && typed.out.empty()) CKPT_TRY(refuse_url(typed.path));
-  CKPT_TRY(settle_question(typed));
+  CKPT_TRY(name_profiles(typed));
   CKPT_TRY(settle_statistics(typed, console));
   std::optional<ImatrixSums> sums;
   if (!typed.imatrix.empty()) {  // before --fix writes anything
     CKPT_ASSIGN(sums, read_imatrix_sums(typed.imatrix));
   }
   if (!typed.moments.empty()) CKPT_TRY(recognize(typed.moments));
-  FixDone done{typed.path, std::nullopt};
+  FixOutcome done{typed.path, std::nullopt};
   if (typed.fix) {
     if (!typed.out.empty()) CKPT_SET(typed.out, target_path(typed.out));
     CKPT_ASSIGN(done, apply_fixes(typed, console, common));
@@ -327,8 +327,8 @@ Result<int> doctor_typed(TypedDoctor typed, const Console& console, const Common
     report.rows = plain_rows(report.diagnosis);
   } else {
     ConsoleObserver observer(console, &interrupted);
-    CKPT_ASSIGN(ExaminedFolder found,
-                examined(path, typed, observer, OlderReleases::kCounted, typed.fix));
+    CKPT_ASSIGN(FolderDiagnosis found,
+                diagnose_path(path, typed, observer, OlderReleases::kCounted, typed.fix));
     CKPT_SET(report, report_of(path, typed, std::move(found)));
   }
   show_diagnosis(console, report);

@@ -391,15 +391,15 @@ struct TypedImatrix {
 
 // An option that the word has no use for is refused.
 Status check_imatrix_options(const TypedImatrix& typed) {
-  struct Owned {
+  struct OwnedOption {
     std::string_view option, owners;
     bool is_typed;
   };
-  const Owned all[] = {
+  const OwnedOption all[] = {
       {"--out", "merge or fill", !typed.out.empty()},  {"--force", "merge or fill", typed.force},
       {"--chunk-size", "merge", typed.chunk_size > 0}, {"--with", "fill", !typed.with.empty()},
       {"--min-count", "fill", typed.min_count > 0},    {"--tensors", "show", typed.tensors}};
-  for (const Owned& each : all) {
+  for (const OwnedOption& each : all) {
     if (!each.is_typed || each.owners.find(typed.what) != each.owners.npos) continue;
     return misuse("{} is an option of ckpt imatrix {}", each.option, each.owners);
   }

@@ -78,7 +78,7 @@ std::string heading(std::string_view name, std::string_view what) {
 }
 
 // One sentence without its full stop, in lower case, as NAME lines are.
-std::string what_it_does(std::string_view help) {
+std::string short_description(std::string_view help) {
   std::string out(help);
   if (out.ends_with('.')) out.pop_back();
   if (!out.empty() && out[0] >= 'A' && out[0] <= 'Z') out[0] = static_cast<char>(out[0] + 32);
@@ -199,9 +199,9 @@ ManPage page_of(const Command& command) {
   CommandOptions options;
   const Run run = command.declare(options);
   const std::string name = fmt::format("ckpt-{}", command.name);
-  std::string out = heading(name, what_it_does(command.help)) + synopsis_of(command.name, options) +
-                    section("DESCRIPTION") + roff(command.help) + "\n" +
-                    entries(option_entries(options, true));
+  std::string out = heading(name, short_description(command.help)) +
+                    synopsis_of(command.name, options) + section("DESCRIPTION") +
+                    roff(command.help) + "\n" + entries(option_entries(options, true));
   out += section("EXAMPLES") + verbatim(command.examples);
   const std::vector<Entry> own = option_entries(options, false);
   out += section("OPTIONS") + entries(own) + (own.empty() ? "" : ".PP\n") + "Those of " +

@@ -190,7 +190,7 @@ Status Publication::run() {
   const Status room = check_room_for_copies(entries);
   if (typed_.is_dry_run) {
     if (!room) console_.warn(room.error().text());
-    tell_dry_run(entries);
+    report_dry_run(entries);
     return check_send(typed_.targets, shipment_of(folder_, entries, typed_.as), console_, true);
   }
   CKPT_TRY(room);
@@ -216,7 +216,7 @@ Status Publication::write_all() {
 
 Status Publication::check_current() const {
   std::set<std::string> made;
-  for (const Made& each : made_) made.insert(each.name);
+  for (const GeneratedFile& each : made_) made.insert(each.name);
   return check_as_hashed(folder_, states_, made);
 }
 
@@ -224,7 +224,7 @@ Status Publication::check_current() const {
 bool Publication::withdraw() const {
   const auto folder = OpenFolder::open(folder_);
   bool is_withdrawn = false;
-  for (const Made& made : made_) {
+  for (const GeneratedFile& made : made_) {
     const bool is_kept = made.name == kSignatureName && keeps_signature_;
     const bool is_record = made.name == kSumsName || made.name == kSignatureName ||
                            made.name == kProvenanceName || made.name == kReportName;
@@ -241,7 +241,7 @@ bool Publication::withdraw() const {
 // Before check_files_read() asks whether these are still the states of the files that were hashed.
 Status Publication::note_states() {
   for (const FileDigest& file : files_) {
-    const bool is_made = std::ranges::find(made_, file.name, &Made::name) != made_.end();
+    const bool is_made = std::ranges::find(made_, file.name, &GeneratedFile::name) != made_.end();
     if (is_made) continue;
     CKPT_ASSIGN(states_[file.name], state_now(folder_ / file.name));
   }
@@ -281,7 +281,7 @@ Status Publication::check_files_whole() const {
   return {};
 }
 
-void Publication::tell_dry_run(const std::vector<FolderEntry>& entries) const {
+void Publication::report_dry_run(const std::vector<FolderEntry>& entries) const {
   uint64_t total_bytes = 0;
   const auto tell = [&](const fs::path& path, const char* what, const Json& size) {
     console_.object("publish", {{"path", path.string()}, {"size_bytes", size}, {"change", what}});
@@ -387,7 +387,7 @@ Status Publication::make_signature() {
 
 Status Publication::write_made() {
   uint64_t made_bytes = outer_card_.size();
-  for (const Made& made : made_) made_bytes += made.content.size();
+  for (const GeneratedFile& made : made_) made_bytes += made.content.size();
   CKPT_TRY(check_room(folder_ / kSumsName, made_bytes));
   if (!outer_card_.empty()) CKPT_TRY(write_unless_same(typed_.card, outer_card_));
   if (drops_signature_) {
@@ -396,7 +396,7 @@ Status Publication::write_made() {
     CKPT_TRY(folder.remove(std::string(kSignatureName)));
     console_.warn("{}: removed, as --unsigned says", path.string());
   }
-  for (const Made& made : made_) {
+  for (const GeneratedFile& made : made_) {
     CKPT_TRY(write_unless_same(folder_ / made.name, made.content));
     if (made.name == kSignatureName) {
       console_.talk("{} {} files; not covered: {}", keeps_signature_ ? "already signed:" : "signed",

@@ -41,7 +41,7 @@ class Publication {
 
  private:
   // Written into the folder once all of them are known; in this order.
-  struct Made {
+  struct GeneratedFile {
     std::string name, content;
   };
 
@@ -50,7 +50,7 @@ class Publication {
   Status check_room_for_copies(const std::vector<FolderEntry>& entries) const;
   Status check_files_whole() const;
   Status check_reported() const;
-  void tell_dry_run(const std::vector<FolderEntry>& entries) const;
+  void report_dry_run(const std::vector<FolderEntry>& entries) const;
   bool trusts_remembered() const { return !typed_.rehash && typed_.key.empty(); }
   bool has_provenance() const;
   Status check_provenance() const;
@@ -85,7 +85,7 @@ class Publication {
   std::filesystem::path folder_;
   std::vector<FileDigest> files_;            // what is published; with what is made for it
   std::map<std::string, FileState> states_;  // of the files that were hashed, by name
-  std::vector<Made> made_;
+  std::vector<GeneratedFile> made_;
   std::string outer_card_;              // the new content of a card that lies elsewhere
   bool is_card_ours_alone_ = false;     // no person has written into it
   bool drops_signature_ = false;        // the one that is there, and signs another state

@@ -60,7 +60,7 @@ class ArtifactCheck {
     }
     if (!manifests_.insert(found).second) return {};
     const std::string where = address_.shown() + "@" + found;
-    CKPT_ASSIGN(Manifested named, parse_manifest(where, content));
+    CKPT_ASSIGN(ManifestContents named, parse_manifest(where, content));
     for (const NamedBlob& one : named.manifests) {
       CKPT_TRY(take_manifest(one.digest, one.size_bytes));
     }
@@ -215,7 +215,7 @@ Result<std::optional<Listing>> sums_of(const fs::path& folder, const FileSet& fi
 }
 
 // Files that are missing and that no line of the sums speaks of.
-void tell_missing(PathSet missing, const std::vector<FileDigest>& listed, Findings& findings) {
+void report_missing(PathSet missing, const std::vector<FileDigest>& listed, Findings& findings) {
   for (const FileDigest& file : listed) missing.erase(file.name);
   if (missing.empty()) return;
   findings.bad(*missing.begin(),
@@ -243,7 +243,7 @@ Status check_file(const fs::path& path, const Console& console, const CommonOpti
   if (!is_of_hub(folder)) CKPT_SET(listing, sums_of(folder, files, findings));
   // The reader of GGUF has said it, and so will the comparison of those that the sums list.
   if (!is_gguf)
-    tell_missing(files.missing, listing ? listing->listed : std::vector<FileDigest>(), findings);
+    report_missing(files.missing, listing ? listing->listed : std::vector<FileDigest>(), findings);
   if (!listing) return {};
   CKPT_ASSIGN(const auto digests, digest_files(folder, entries, console,
                                                {.threads = common.threads, .keep_faults = true}));
@@ -312,8 +312,8 @@ PathSet left_alone(const TypedVerify& typed) {
 }
 
 // Signatures of folders in the one that is checked; a key that was typed is for this one's.
-void tell_inner_signatures(const std::vector<FolderEntry>& entries, const PathSet& ignored,
-                           Findings& findings) {
+void report_inner_signatures(const std::vector<FolderEntry>& entries, const PathSet& ignored,
+                             Findings& findings) {
   const auto count = std::ranges::count_if(entries, [&](const FolderEntry& entry) {
     return entry.path.ends_with("/" + std::string(kSignatureName)) &&
            !is_ignored(entry.path, ignored);
@@ -349,7 +349,7 @@ Status check_folder(const TypedVerify& typed, const Console& console, unsigned t
   }
   CKPT_ASSIGN(auto inner, read_inner_sums(folder, entries, left_alone(typed), findings));
   std::ranges::move(inner, std::back_inserter(listings.all));
-  tell_inner_signatures(entries, left_alone(typed), findings);
+  report_inner_signatures(entries, left_alone(typed), findings);
   if (listings.all.empty()) {
     findings.not_checked(fmt::format("no {} to compare with", kSumsName));
     return {};
@@ -357,7 +357,7 @@ Status check_folder(const TypedVerify& typed, const Console& console, unsigned t
   CKPT_ASSIGN(const auto files, digest_files(folder, entries_to_hash(listings, entries), console,
                                              {.threads = threads, .keep_faults = true}));
   check_listings(listings, files, entries, findings);
-  tell_uncovered(listings, entries, findings);
+  report_uncovered(listings, entries, findings);
   note_cache(typed, entries, listings, console);
   return {};
 }

@@ -97,7 +97,7 @@ class ValuesReport {
   }
 
  private:
-  struct Apart {
+  struct ValueMismatch {
     std::string what, kind, detail;
   };
   struct Compared {
@@ -174,7 +174,7 @@ class ValuesReport {
 
   void print_apart() const {
     const size_t shown = std::min<size_t>(apart_.size(), question_.top);
-    for (const Apart& one : std::span(apart_).first(shown)) {
+    for (const ValueMismatch& one : std::span(apart_).first(shown)) {
       console_.answer("{}  {}{}", one.what, one.kind == "bytes" ? "bytes " : "", one.detail);
       console_.object("difference",
                       {{"what", one.what}, {"kind", one.kind}, {"detail", one.detail}});
@@ -227,7 +227,7 @@ class ValuesReport {
 
   const Console& console_;
   const ValueQuestion& question_;
-  std::vector<Apart> apart_;
+  std::vector<ValueMismatch> apart_;
   std::vector<Compared> compared_;
   std::vector<FailedGate> failed_;
   uint64_t differing_ = 0, differing_bytes_ = 0, not_compared_ = 0;

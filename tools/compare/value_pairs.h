@@ -41,10 +41,10 @@ const Codec& codec_of(const Tensor& tensor);
 struct PairedTensors {
   std::vector<ValuePair> values;  // of floats
   std::vector<ValuePair> bytes;   // of integers and types that are only copied
-  struct Apart {
+  struct UnpairedTensor {
     std::string tensor, why;
   };
-  std::vector<Apart> apart;  // cannot be compared
+  std::vector<UnpairedTensor> apart;  // cannot be compared
 };
 // By name, those like `glob`.
 PairedTensors pair_tensors(const Checkpoint& a, const Checkpoint& b, const std::string& glob);

@@ -13,12 +13,12 @@
 namespace ckpt {
 namespace {
 
-const IdleStep* find_idle(const Report& report, const Fix& fix) {
-  const auto at = std::ranges::find(report.all.idle, fix.step, &IdleStep::step);
-  return at == report.all.idle.end() ? nullptr : &*at;
+const NoOpStep* find_no_op_step(const Report& report, const Fix& fix) {
+  const auto at = std::ranges::find(report.all.no_op, fix.step, &NoOpStep::step);
+  return at == report.all.no_op.end() ? nullptr : &*at;
 }
 
-AdvisedFor advised_for(const Report& report) {
+AdviceTarget advised_for(const Report& report) {
   return {report.path, report.typed.base, report.typed.profiles};
 }
 
@@ -37,7 +37,7 @@ std::vector<std::string> profiles_without_base(const Report& report) {
 }
 
 // Of a finding whose own step changes nothing: what fixes it in addition to other findings.
-std::string idle_fix(const Report& report, const Finding& finding) {
+std::string fix_after_other_fixes(const Report& report, const Finding& finding) {
   const auto is_same = [&](const Finding& left) {
     return left.check == finding.check && left.profile == finding.profile;
   };
@@ -47,13 +47,13 @@ std::string idle_fix(const Report& report, const Finding& finding) {
   return fix_with_base_command(report).empty() ? std::string() : "the command with BASE below";
 }
 
-std::string idle_words(const Report& report, const Finding& finding, const IdleStep& idle) {
-  if (!idle.why.empty()) {
-    return fmt::format("step {} cannot be applied yet: {}", idle.step,
-                       with_patch_command(idle.why, report.path));
+std::string no_op_words(const Report& report, const Finding& finding, const NoOpStep& no_op) {
+  if (!no_op.why.empty()) {
+    return fmt::format("step {} cannot be applied yet: {}", no_op.step,
+                       with_patch_command(no_op.why, report.path));
   }
-  std::string words = idle_fix(report, finding);
-  if (words.empty()) words = fmt::format("none here; step {} changes nothing", idle.step);
+  std::string words = fix_after_other_fixes(report, finding);
+  if (words.empty()) words = fmt::format("none here; step {} changes nothing", no_op.step);
   return words;
 }
 
@@ -64,7 +64,7 @@ std::string copy_option(const std::filesystem::path& path) {
 
 // Plans the export, which reads no weights, and diagnoses the planned result.
 Result<Offer> offer_export(const Checkpoint& checkpoint, const Report& report,
-                           const Examination& examination) {
+                           const DiagnosisOptions& diagnosis_options) {
   Conversion conversion;
   conversion.in = report.path;
   conversion.out = "export";  // this folder is never created
@@ -77,7 +77,7 @@ Result<Offer> offer_export(const Checkpoint& checkpoint, const Report& report,
     out.left = report.diagnosis;
     return out;
   }
-  CKPT_SET(out.left, diagnose(planned->plan.outputs[0].checkpoint, examination));
+  CKPT_SET(out.left, diagnose(planned->plan.outputs[0].checkpoint, diagnosis_options));
   out.command = export_command(report.path, report.typed.profiles);
   return out;
 }
@@ -96,15 +96,15 @@ Result<Offer> offer_for(const Checkpoint& checkpoint, const Report& report) {
   const Diagnosis& found = report.diagnosis;
   const Context context = step_context(&notes, typed.reading);
   if (report.is_training) {
-    return offer_export(checkpoint, report, examination_for(context, profiles));
+    return offer_export(checkpoint, report, diagnosis_options_for(context, profiles));
   }
   Offer out;
-  out.idle = idle_alone(checkpoint, found, context);
-  CKPT_ASSIGN(Fixed fixed,
+  out.no_op = no_op_steps(checkpoint, found, context);
+  CKPT_ASSIGN(FixedCheckpoint fixed,
               fix_checkpoint(checkpoint,
                              {profiles, typed.base, true, typed.deep ? nullptr : &found}, context));
-  for (IdleStep& idle : fixed.idle) {
-    if (!asks_for(found, idle.step)) out.idle.push_back(std::move(idle));
+  for (NoOpStep& no_op : fixed.no_op) {
+    if (!asks_for(found, no_op.step)) out.no_op.push_back(std::move(no_op));
   }
   out.steps = std::move(fixed.steps);
   out.left = std::move(fixed.left);
@@ -174,7 +174,8 @@ std::vector<std::string> failed_checks(const Diagnosis& diagnosis) {
 
 bool is_fixed(const Report& report, const Fix& fix) {
   if (!fix.is_automatic() || report.is_training) return false;
-  return find_idle(report, fix) == nullptr || std::ranges::count(report.all.steps, fix.step) != 0;
+  return find_no_op_step(report, fix) == nullptr ||
+         std::ranges::count(report.all.steps, fix.step) != 0;
 }
 
 std::string fix_with_base_command(const Report& report) {
@@ -191,9 +192,9 @@ std::string fix_command(const Report& report, const Finding& finding) {
   if (report.is_training && !fix.step.empty()) {
     return export_command(report.path, {finding.profile});
   }
-  const bool is_idle = find_idle(report, fix) != nullptr;
-  if (is_idle && !idle_fix(report, finding).empty()) return {};
-  if (fix.step.empty() || is_idle) return advised_command(fix.advice, advised_for(report));
+  const bool is_no_op = find_no_op_step(report, fix) != nullptr;
+  if (is_no_op && !fix_after_other_fixes(report, finding).empty()) return {};
+  if (fix.step.empty() || is_no_op) return advised_command(fix.advice, advised_for(report));
   const std::string word = shell_path(report.path.string());
   if (fix.rewrites_weights) {
     return with_profiles(fmt::format("ckpt convert {} {} --step {}", word,
@@ -206,9 +207,9 @@ std::string fix_command(const Report& report, const Finding& finding) {
 
 std::string fix_words(const Report& report, const Finding& finding) {
   std::string words = advised_words(finding.fix.advice, advised_for(report));
-  const IdleStep* idle = find_idle(report, finding.fix);
-  if (!words.empty() || idle == nullptr || !fix_command(report, finding).empty()) return words;
-  return idle_words(report, finding, *idle);
+  const NoOpStep* no_op = find_no_op_step(report, finding.fix);
+  if (!words.empty() || no_op == nullptr || !fix_command(report, finding).empty()) return words;
+  return no_op_words(report, finding, *no_op);
 }
 
 bool has_blank(const std::string& command, const std::string& word) {
@@ -233,7 +234,7 @@ std::vector<ProgramRow> plain_rows(const Diagnosis& diagnosis) {
 }
 
 Result<Report> report_of(const std::filesystem::path& path, const DoctorOptions& typed,
-                         ExaminedFolder found) {
+                         FolderDiagnosis found) {
   Report report{path, typed, std::move(found.diagnosis), std::move(found.older)};
   report.rows = plain_rows(report.diagnosis);
   if (!found.checkpoint) return report;

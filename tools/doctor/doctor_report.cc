@@ -84,7 +84,7 @@ void show_row(const Console& console, const ProgramRow& row, size_t names, size_
 }
 
 // The command that asks the doctor about other programs.
-std::string asking_again(const Report& report, std::string_view profiles) {
+std::string doctor_command(const Report& report, std::string_view profiles) {
   const std::string& base = report.typed.base;
   return fmt::format("ckpt doctor {}{}{} --for {}", shell_path(report.path.string()),
                      base.empty() ? base : " --base " + shell_path(base),
@@ -105,7 +105,7 @@ void show_older(const Console& console, const Report& report) {
   answer_command(console, {"",
                            fmt::format("{}: {}: ", counted(report.older.size(), "older release"),
                                        fmt::join(parts, ", ")),
-                           asking_again(report, "all"), ""});
+                           doctor_command(report, "all"), ""});
 }
 
 void show_verdicts(const Console& console, const Report& report) {
@@ -140,9 +140,9 @@ auto finding_kind(const Finding& finding) {
 }
 
 // Each text once, in the order in which they first come; files may have a finding for each key.
-class EachOnce {
+class UniqueList {
  public:
-  explicit EachOnce(std::vector<std::string>& list) : list_(list) {}
+  explicit UniqueList(std::vector<std::string>& list) : list_(list) {}
   void add(const std::string& entry) {
     if (seen_.insert(entry).second) list_.push_back(entry);
   }
@@ -152,15 +152,15 @@ class EachOnce {
   std::unordered_set<std::string> seen_;
 };
 
-void gather(const std::vector<const Finding*>& findings, Shown& shown) {
-  EachOnce profiles(shown.profiles), places(shown.places);
+void gather(const std::vector<const Finding*>& findings, MergedFinding& shown) {
+  UniqueList profiles(shown.profiles), places(shown.places);
   for (const Finding* finding : findings) {
     profiles.add(finding->profile);
     places.add(fmt::format("{}: {}", finding->place, finding->found));
   }
 }
 
-void show_places(const Console& console, const Shown& shown) {
+void show_places(const Console& console, const MergedFinding& shown) {
   const size_t count = std::min(shown.places.size(), kPlacesShown);
   for (size_t i = 1; i < count; ++i) {
     answer_wrapped(console, kFindingIndent, "and " + shown.places[i]);
@@ -185,7 +185,7 @@ void show_fix(const Console& console, const Report& report, const Finding& findi
                  fmt::format("{}: {}", command.empty() ? "fix" : "or", words));
 }
 
-void show_finding(const Console& console, const Shown& shown, const Report& report) {
+void show_finding(const Console& console, const MergedFinding& shown, const Report& report) {
   const Finding& finding = *shown.finding;
   console.answer("");
   const std::string head = fmt::format("{} {}", finding.check, severity_words(finding.severity));
@@ -203,7 +203,7 @@ void show_finding(const Console& console, const Shown& shown, const Report& repo
 }
 
 // Prints the line of a finding. Adds its fix if no row shows a command for it.
-void show_shortly(const Console& console, const Shown& shown, const Report& report) {
+void show_shortly(const Console& console, const MergedFinding& shown, const Report& report) {
   const Finding& finding = *shown.finding;
   const bool is_warning = finding.severity == Severity::kWarning;
   std::string text = (is_warning ? "warning: " : "") + shown.places.front();
@@ -223,8 +223,8 @@ void show_shortly(const Console& console, const Shown& shown, const Report& repo
 void show_summary(const Console& console, const Report& report) {
   size_t shown_count = 0, more = 0, notes = 0;
   std::vector<std::string> profiles;
-  EachOnce named(profiles);
-  for (const Shown& shown : gathered(report.diagnosis)) {
+  UniqueList named(profiles);
+  for (const MergedFinding& shown : gathered(report.diagnosis)) {
     for (const std::string& profile : shown.profiles) named.add(profile);
     const bool is_note = shown.finding->severity == Severity::kInfo;
     const bool is_shown = !is_note && shown_count < kFindingsShown;
@@ -241,7 +241,7 @@ void show_summary(const Console& console, const Report& report) {
   const std::string asked =
       profiles.size() > kProfilesNamed ? "all" : fmt::format("{}", fmt::join(profiles, ","));
   const std::string head = parts.empty() ? "details" : fmt::format("{}", fmt::join(parts, ", "));
-  answer_command(console, {"", head + ": ", asking_again(report, asked), ""});
+  answer_command(console, {"", head + ": ", doctor_command(report, asked), ""});
 }
 
 void show_objects(const Console& console, const Report& report) {
@@ -262,11 +262,11 @@ void show_objects(const Console& console, const Report& report) {
 }
 
 // Findings that fixing would uncover: nothing that is there now says them.
-std::vector<Shown> uncovered(const Report& report) {
-  std::vector<Shown> out = gathered(report.all.left);
+std::vector<MergedFinding> uncovered(const Report& report) {
+  std::vector<MergedFinding> out = gathered(report.all.left);
   std::set<std::string_view> now;
   for (const Finding& finding : report.diagnosis.findings) now.insert(finding.check);
-  std::erase_if(out, [&](const Shown& shown) {
+  std::erase_if(out, [&](const MergedFinding& shown) {
     return shown.finding->severity < Severity::kWarning || now.contains(shown.finding->check);
   });
   return out;
@@ -278,7 +278,7 @@ std::string left_of_all(const Report& report) {
   if (report.rows.size() == 1) return left_words(left, true);
   for (std::string& check : left) {
     std::vector<std::string> profiles;
-    EachOnce named(profiles);
+    UniqueList named(profiles);
     for (const Finding& finding : report.all.left.findings) {
       const bool is_it = finding.check == check && finding.severity >= Severity::kUnsound;
       if (is_it) named.add(finding.profile);
@@ -307,12 +307,13 @@ void show_next(const Console& console, const Report& report) {
   const bool is_short = report.typed.profiles.empty();
   if (is_short && fixes.size() < 2) return;
   if (!command.empty()) {
-    const std::vector<Shown> later = is_short ? std::vector<Shown>() : uncovered(report);
+    const std::vector<MergedFinding> later =
+        is_short ? std::vector<MergedFinding>() : uncovered(report);
     if (!later.empty()) {
       console.answer("");
       console.answer("What the fixes uncover:");
     }
-    for (const Shown& shown : later) show_finding(console, shown, report);
+    for (const MergedFinding& shown : later) show_finding(console, shown, report);
     console.answer("");
     answer_command(console, {"", "Fix all: ", command, left_of_all(report)});
   }
@@ -324,8 +325,8 @@ void show_next(const Console& console, const Report& report) {
 
 }  // namespace
 
-std::vector<Shown> gathered(const Diagnosis& diagnosis) {
-  std::vector<Shown> out;
+std::vector<MergedFinding> gathered(const Diagnosis& diagnosis) {
+  std::vector<MergedFinding> out;
   std::map<decltype(finding_kind(diagnosis.findings[0])), size_t> known;
   std::vector<std::vector<const Finding*>> of_kind;
   for (const Finding& finding : diagnosis.findings) {
@@ -337,7 +338,7 @@ std::vector<Shown> gathered(const Diagnosis& diagnosis) {
     of_kind[at->second].push_back(&finding);
   }
   for (size_t i = 0; i < out.size(); ++i) gather(of_kind[i], out[i]);
-  std::ranges::stable_sort(out, [](const Shown& a, const Shown& b) {
+  std::ranges::stable_sort(out, [](const MergedFinding& a, const MergedFinding& b) {
     return a.finding->severity > b.finding->severity;
   });
   return out;
@@ -362,7 +363,8 @@ void show_diagnosis(const Console& console, const Report& report) {
   if (report.typed.profiles.empty()) {
     show_summary(console, report);
   } else {
-    for (const Shown& shown : gathered(report.diagnosis)) show_finding(console, shown, report);
+    for (const MergedFinding& shown : gathered(report.diagnosis))
+      show_finding(console, shown, report);
   }
   show_objects(console, report);
   show_next(console, report);

@@ -8,7 +8,7 @@
 
 #include "checks/checks.h"
 #include "plan/conversion/fixing.h"
-#include "plan/examined.h"
+#include "plan/diagnosed.h"
 #include "tools/line/commands.h"
 
 namespace ckpt {
@@ -17,7 +17,7 @@ namespace ckpt {
 struct Offer {
   std::string command;             // applies the fixes; empty: no fix would change anything
   std::vector<std::string> steps;  // steps that would change something, in order
-  std::vector<IdleStep> idle;      // steps that findings ask for, but that would change nothing
+  std::vector<NoOpStep> no_op;     // steps that findings ask for, but that would change nothing
   Diagnosis left;                  // the diagnosis after the fixes
 };
 
@@ -29,7 +29,7 @@ struct ProgramRow {
 };
 
 // A finding that several programs or places share. It is shown once.
-struct Shown {
+struct MergedFinding {
   const Finding* finding;
   std::vector<std::string> profiles, places;
 };
@@ -47,7 +47,7 @@ struct Report {
 
 // Tries the fixes and fills in the rows. Fails: as diagnose().
 Result<Report> report_of(const std::filesystem::path& path, const DoctorOptions& typed,
-                         ExaminedFolder found);
+                         FolderDiagnosis found);
 // Returns the rows without commands, for callers that do not try the fixes.
 std::vector<ProgramRow> plain_rows(const Diagnosis& diagnosis);
 
@@ -58,7 +58,7 @@ std::string export_command(const std::filesystem::path& path,
 
 // The checks that report an error, without duplicates.
 std::vector<std::string> failed_checks(const Diagnosis& diagnosis);
-std::vector<Shown> gathered(const Diagnosis& diagnosis);
+std::vector<MergedFinding> gathered(const Diagnosis& diagnosis);
 // How to fix a finding: the command, or "" if only a person can fix it; advice for people, in
 // addition to the command or instead; and whether `ckpt doctor --fix` applies the fix. Other code
 // does not decide this.

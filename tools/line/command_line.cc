@@ -230,7 +230,7 @@ Status check_local_paths(const CommandOptions& options) {
 }
 
 // Errors of CLI11, in the words of the other messages.
-std::string in_our_words(const CLI::ParseError& error) {
+std::string reworded_error(const CLI::ParseError& error) {
   std::string text = error.what();
   std::ranges::replace(text, '\n', ' ');
   const std::string name = text.substr(0, text.find_first_of(": "));
@@ -325,7 +325,7 @@ Result<std::unique_ptr<Verb>> parse_command_line(const std::vector<std::string>&
     if (words.empty() || words[0].starts_with("-")) return no_command(words);
     // A message about a wrong choice helps more than one about missing words.
     if (sub != nullptr) CKPT_TRY(check_choices(*sub, *verb, words, false));
-    return misuse_hint("ckpt help " + words[0], "{}", in_our_words(error));
+    return misuse_hint("ckpt help " + words[0], "{}", reworded_error(error));
   }
   if (!verb) return no_command(words);
   CKPT_TRY(check_choices(*sub, *verb, words, true));
@@ -335,7 +335,7 @@ Result<std::unique_ptr<Verb>> parse_command_line(const std::vector<std::string>&
   CKPT_TRY(check_local_paths(verb->options));
   common.with_typed = [typed = verb.get()](std::string_view advice, bool is_next) {
     return with_typed(advice, typed->command->name, typed->options,
-                      is_next ? Suggested::kNext : Suggested::kInstead);
+                      is_next ? SuggestionPlace::kNext : SuggestionPlace::kInstead);
   };
   return verb;
 }

@@ -24,7 +24,7 @@
 namespace ckpt {
 namespace {
 
-std::optional<OtherWord> other_option(const AskedWord& asked, const CommandOptions& own) {
+std::optional<OtherWord> other_option(const ForeignWord& asked, const CommandOptions& own) {
   return other_word(asked, [&](auto name) { return own.find_declared(name) != nullptr; });
 }
 
@@ -63,7 +63,7 @@ std::vector<size_t> walk(const std::vector<std::string>& words, const CommandOpt
 // Replaces options of other programs that ckpt accepts by ckpt's own.
 std::vector<size_t> translate_options(std::vector<std::string>& words, const CommandOptions& own) {
   return walk(words, own, [&](size_t at) {
-    const AskedWord asked{name_of(words[at]), value_of(words, at), words[0]};
+    const ForeignWord asked{name_of(words[at]), value_of(words, at), words[0]};
     const auto row = other_option(asked, own);
     if (!row || !row->is_same || own.find_declared(asked.word) != nullptr) return;
     const bool is_apart = words[at].find('=') == std::string::npos;
@@ -146,8 +146,8 @@ bool is_adapter(const std::string& path) {
 // Reads a `split` or `merge` command line, in any order of its words. People type `split IN OUT
 // --split-max-size 2G` as for llama-gguf-split, also for folders, and `merge MODEL ADAPTER OUT` for
 // PEFT adapters.
-struct Resizing {
-  explicit Resizing(const std::vector<std::string>& words) : splits(words[0] == "split") {
+struct SplitMergeLine {
+  explicit SplitMergeLine(const std::vector<std::string>& words) : splits(words[0] == "split") {
     const CommandOptions convert = options_of("convert");
     for (size_t i = 1; i < words.size(); ++i) {
       const std::string name = words[i].substr(0, words[i].find('='));
@@ -189,7 +189,7 @@ struct Resizing {
 };
 
 // The line that does it here. A size that everything fits into makes one .safetensors file.
-std::string resized(Resizing asked) {
+std::string resized(SplitMergeLine asked) {
   std::string adapters;
   std::erase_if(asked.paths, [&](const std::string& path) {
     if (asked.splits || !is_adapter(path)) return false;
@@ -300,7 +300,7 @@ std::vector<std::string> in_own_words(std::vector<std::string> words) {
 Failure unknown_verb(const std::vector<std::string>& words, const std::vector<std::string>& verbs) {
   const std::string& word = words[0];
   std::string hint;
-  if (word == "split" || word == "merge") hint = resized(Resizing(words));
+  if (word == "split" || word == "merge") hint = resized(SplitMergeLine(words));
   const auto row = hint.empty() ? other_word({word, {}, {}}, {}) : std::nullopt;
   if (row && row->ours.starts_with(kSetFile)) {
     hint = metadata_line(words);

@@ -110,8 +110,8 @@ std::string value_word(const Option& option) {
 std::string whole_help(const Option& option) {
   std::string out = option.help;
   const std::string value = value_word(option);
-  const bool is_told = value.find('|') != value.npos || out.find(" or ") != out.npos;
-  if (!option.choices.empty() && !is_told) {
+  const bool is_described = value.find('|') != value.npos || out.find(" or ") != out.npos;
+  if (!option.choices.empty() && !is_described) {
     out += fmt::format("; one of {}", fmt::join(option.choices, ", "));
   }
   if (!option.excludes.empty()) out += fmt::format("; not with {}", option.excludes);

@@ -104,7 +104,7 @@ std::string of_type(const TargetType& type, size_t width) {
 }
 
 // The names of profiles by the severity that they give the check, the worst first.
-std::map<Severity, std::string, std::greater<>> askers_of(const CheckInfo& check) {
+std::map<Severity, std::string, std::greater<>> profiles_by_severity(const CheckInfo& check) {
   std::map<Severity, std::string, std::greater<>> out;
   const auto profiles = all_profiles();
   for (size_t i = 0; i < check.severities.size(); ++i) {
@@ -132,7 +132,7 @@ std::string of_check(const CheckInfo& check, size_t width) {
   page.row("effect", check.effect);
   page.row("fix", fix_of(check));
   page.row("example", check.example);
-  for (const auto& [severity, profiles] : askers_of(check)) {
+  for (const auto& [severity, profiles] : profiles_by_severity(check)) {
     page.row(severity_words(severity), profiles);
   }
   return page.text();

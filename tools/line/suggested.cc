@@ -12,21 +12,21 @@ namespace {
 
 // Options that a suggestion keeps although it runs another command or the same one on other input.
 // Rows with commands apply only to a suggestion that replaces the typed command.
-struct Carried {
+struct KeptOptions {
   std::string_view from, to, options;  // "": any command
 };
-constexpr Carried kCarried[] = {
+constexpr KeptOptions kKeptOptions[] = {
     {"", "", "for follow-links"},
     {"patch", "convert", "step dry-run allow-nonfinite header-slack follow-links"}};
 // Typed options that a suggestion drops because it contains `part`.
-struct Replaced {
+struct DroppedOption {
   std::string_view part, option;
 };
-constexpr Replaced kReplaced[] = {{"ckpt convert ", "outfile"},
-                                  {" --split-size ", "shard-size"},
-                                  {"lora:from=", "base"},  // the base is IN
-                                  {" --step mixed-to-nvfp4:", "to"},
-                                  {" --step 'mixed-to-nvfp4:", "to"}};
+constexpr DroppedOption kDroppedOptions[] = {{"ckpt convert ", "outfile"},
+                                             {" --split-size ", "shard-size"},
+                                             {"lora:from=", "base"},  // the base is IN
+                                             {" --step mixed-to-nvfp4:", "to"},
+                                             {" --step 'mixed-to-nvfp4:", "to"}};
 
 // Returns the length of the command at the start of `advice`. Words for people may follow it.
 size_t command_end(std::string_view advice) {
@@ -51,17 +51,17 @@ bool mentions(std::string_view text, std::string_view word) {
   return false;
 }
 
-bool is_carried(std::string_view from, std::string_view to, std::string_view option,
-                Suggested place) {
-  return std::ranges::any_of(kCarried, [&](const Carried& row) {
+bool is_kept_option(std::string_view from, std::string_view to, std::string_view option,
+                    SuggestionPlace place) {
+  return std::ranges::any_of(kKeptOptions, [&](const KeptOptions& row) {
     const bool fits = row.from.empty() ||
-                      (place == Suggested::kInstead && row.from == from && row.to == to);
+                      (place == SuggestionPlace::kInstead && row.from == from && row.to == to);
     return fits && has_word(row.options, option);
   });
 }
 
 bool is_replaced(std::string_view command, std::string_view option) {
-  return std::ranges::any_of(kReplaced, [&](const Replaced& row) {
+  return std::ranges::any_of(kDroppedOptions, [&](const DroppedOption& row) {
     return option == row.option && command.find(row.part) != command.npos;
   });
 }
@@ -105,7 +105,7 @@ CommandOptions options_of(std::string_view verb) {
 }
 
 std::string with_typed(std::string_view advice, std::string_view verb, const CommandOptions& typed,
-                       Suggested place) {
+                       SuggestionPlace place) {
   std::string before;  // as "mkdir x && cp m.gguf x && "; ckpt publish follows
   if (const size_t joint = advice.rfind("&& ckpt "); joint != advice.npos) {
     before = advice.substr(0, joint + 3);
@@ -121,8 +121,8 @@ std::string with_typed(std::string_view advice, std::string_view verb, const Com
   for (const TypedOption& each : typed.typed()) {
     const Option* option = own.find_declared("--" + each.name);
     if (option == nullptr || is_replaced(line, each.name)) continue;
-    const bool is_kept = !is_again ? is_carried(verb, suggested, each.name, place)
-                                   : place == Suggested::kInstead || !is_common(*option);
+    const bool is_kept = !is_again ? is_kept_option(verb, suggested, each.name, place)
+                                   : place == SuggestionPlace::kInstead || !is_common(*option);
     if (!is_kept) continue;
     const auto is_there = [&](const std::string& name) { return mentions(advice, name); };
     const bool may_repeat = option->may_repeat || takes_list(*option);
@@ -151,7 +151,7 @@ std::string with_typed_words(std::string_view advice, std::span<const std::strin
     if (name != names.end()) typed.push_back({name->substr(2), value, takes_value(*option)});
   }
   own.set_typed(std::move(typed));
-  return with_typed(advice, verb_of(advice), own, Suggested::kInstead);
+  return with_typed(advice, verb_of(advice), own, SuggestionPlace::kInstead);
 }
 
 }  // namespace ckpt

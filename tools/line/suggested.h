@@ -21,13 +21,13 @@ namespace ckpt {
 CommandOptions options_of(std::string_view verb);
 
 // Where a suggestion is printed: instead of the typed command, or after it.
-enum class Suggested : uint8_t { kInstead, kNext };
+enum class SuggestionPlace : uint8_t { kInstead, kNext };
 
 // Adds to `advice` those options typed to `ckpt VERB` that its command accepts and does not
 // mention. If `advice` runs the same command on the same input, it keeps all of them; otherwise it
-// keeps those in kCarried. Advice that does not begin with a command of ckpt stays as it is.
+// keeps those in kKeptOptions. Advice that does not begin with a command of ckpt stays as it is.
 std::string with_typed(std::string_view advice, std::string_view verb, const CommandOptions& typed,
-                       Suggested place);
+                       SuggestionPlace place);
 
 // Does the same for `words` that could not be parsed, as if they were typed to the suggested
 // command.

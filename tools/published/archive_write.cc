@@ -98,7 +98,7 @@ class AppendFile {
 constexpr uint64_t kWorkerBytes = 3 * kFrameBytes;
 
 // A member at its place in the tar: header, content, zeros.
-struct Placed {
+struct PlacedMember {
   TarMember member;
   std::string header;
   uint64_t offset_bytes = 0;
@@ -132,7 +132,7 @@ class Tar {
   Status check(std::span<const std::byte> bytes) {
     const uint64_t end = checked_bytes_ + bytes.size();
     for (; checked_ < placed_.size(); ++checked_) {
-      const Placed& placed = placed_[checked_];
+      const PlacedMember& placed = placed_[checked_];
       const uint64_t content = placed.offset_bytes + placed.header.size();
       const auto [first, count] =
           overlap(content, placed.member.size_bytes, checked_bytes_, bytes.size());
@@ -152,7 +152,7 @@ class Tar {
     const uint64_t end = offset_bytes + out.size();
     auto at = std::upper_bound(
         placed_.begin(), placed_.end(), offset_bytes,
-        [](uint64_t offset, const Placed& placed) { return offset < placed.offset_bytes; });
+        [](uint64_t offset, const PlacedMember& placed) { return offset < placed.offset_bytes; });
     if (at != placed_.begin()) --at;
     for (; at != placed_.end() && at->offset_bytes < end; ++at) {
       CKPT_TRY(read_member(*at, offset_bytes, out));
@@ -161,7 +161,8 @@ class Tar {
   }
 
  private:
-  Status read_member(const Placed& placed, uint64_t offset_bytes, std::span<std::byte> out) const {
+  Status read_member(const PlacedMember& placed, uint64_t offset_bytes,
+                     std::span<std::byte> out) const {
     const uint64_t content = placed.offset_bytes + placed.header.size();
     const auto header = std::as_bytes(std::span(placed.header));
     const auto [from, count] =
@@ -191,7 +192,7 @@ class Tar {
   }
 
   fs::path folder_;
-  std::vector<Placed> placed_;
+  std::vector<PlacedMember> placed_;
   std::map<std::string, std::string> digests_;  // of files, by name
   uint64_t size_bytes_ = 0;
   size_t checked_ = 0;  // members

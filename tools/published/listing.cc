@@ -64,7 +64,7 @@ class Comparison {
     for (const FolderEntry& entry : entries) {
       const auto lists = lists_.about(entry.path);
       for (const Listing* listing : lists) entries_[listing].push_back(&entry);
-      if (entry.kind != FolderEntry::Kind::kFile && !lists.empty()) tell_kind(entry);
+      if (entry.kind != FolderEntry::Kind::kFile && !lists.empty()) report_kind(entry);
     }
   }
 
@@ -74,7 +74,7 @@ class Comparison {
       if (told_.contains(file.name)) continue;
       const auto at = found_.find(file.name);
       if (at == found_.end()) {
-        tell_missing(listing, file, unlisted);
+        report_missing(listing, file, unlisted);
       } else {
         compare(listing, file, *at->second);
       }
@@ -91,7 +91,7 @@ class Comparison {
   }
 
   // Of the first list, and of what others list besides.
-  void tell_good(const std::vector<Listing>& listings) {
+  void report_good(const std::vector<Listing>& listings) {
     uint64_t hashes = 0, ids = 0;
     std::vector<FileDigest> listed = listings.front().listed;
     std::set<std::string> names = names_of(listings.front());
@@ -114,7 +114,7 @@ class Comparison {
   }
 
  private:
-  void tell_kind(const FolderEntry& entry) {
+  void report_kind(const FolderEntry& entry) {
     bad(entry.path, entry.kind == FolderEntry::Kind::kLink
                         ? fmt::format("a symbolic link to {}; expected a file of the folder's own",
                                       entry.target)
@@ -150,8 +150,8 @@ class Comparison {
   }
 
   // A file of that content under another name is the one that is missed: one finding, not two.
-  void tell_missing(const Listing& listing, const FileDigest& file,
-                    std::multimap<std::string, std::string>& unlisted) {
+  void report_missing(const Listing& listing, const FileDigest& file,
+                      std::multimap<std::string, std::string>& unlisted) {
     auto [now, last] = unlisted.equal_range(file.sha256);
     while (now != last && told_.contains(now->second)) now = unlisted.erase(now);
     if (now == last) return bad(file.name, fmt::format("missing; {} lists it", listing.name));
@@ -248,7 +248,7 @@ void check_listings(const Listings& listings, const std::vector<FileDigest>& fil
     comparison.check_named(listing);
     comparison.check_extra(listing);
   }
-  comparison.tell_good(listings.all);
+  comparison.report_good(listings.all);
 }
 
 std::set<std::string> covered_names(const Listings& listings) {
@@ -264,8 +264,8 @@ std::set<std::string> covered_names(const Listings& listings) {
   return out;
 }
 
-void tell_uncovered(const Listings& listings, const std::vector<FolderEntry>& entries,
-                    Findings& findings) {
+void report_uncovered(const Listings& listings, const std::vector<FolderEntry>& entries,
+                      Findings& findings) {
   if (listings.all.empty()) return;
   std::set<std::string> kept = covered_names(listings);
   const bool is_signed = find_by(listings.all, &Listing::is_signed, true) != nullptr;

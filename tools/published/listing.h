@@ -64,7 +64,7 @@ std::set<std::string> covered_names(const Listings& listings);
 
 // Tells `findings` of every file that may be there though nothing covers it, save the lists
 // themselves; folders in which nothing is covered are listed as one.
-void tell_uncovered(const Listings& listings, const std::vector<FolderEntry>& entries,
-                    Findings& findings);
+void report_uncovered(const Listings& listings, const std::vector<FolderEntry>& entries,
+                      Findings& findings);
 
 }  // namespace ckpt

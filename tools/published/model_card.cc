@@ -23,7 +23,7 @@ namespace {
 constexpr std::string_view kCardBegin = "<!-- ckpt: begin -->";
 constexpr std::string_view kCardEnd = "<!-- ckpt: end -->";
 
-bool comes_once(const std::string& text, std::string_view line) {
+bool occurs_once(const std::string& text, std::string_view line) {
   const size_t at = text.find(line);
   return at != text.npos && text.find(line, at + 1) == text.npos;
 }
@@ -66,7 +66,7 @@ Result<std::string> with_block(const std::string& card, std::string block) {
     if (card.empty()) return block;
     return card + (card.ends_with('\n') ? "" : line_end) + line_end + block;
   }
-  if (!comes_once(card, kCardBegin) || !comes_once(card, kCardEnd) || begin > end) {
+  if (!occurs_once(card, kCardBegin) || !occurs_once(card, kCardEnd) || begin > end) {
     return misuse_hint("removing these lines from it",
                        "'{}' and '{}' must each occur once, in this order", kCardBegin, kCardEnd);
   }

@@ -50,7 +50,7 @@ Failure link_among_files(const fs::path& folder, const FolderEntry& entry) {
 }
 
 // Whether Windows has no file of this name: one of a device, or with characters that it keeps.
-bool is_no_name_of_windows(const fs::path& path) {
+bool is_invalid_on_windows(const fs::path& path) {
   static const GlobList devices(
       split_words<std::string>("con prn aux nul com[1-9] lpt[1-9] con.* prn.* aux.* nul.* "
                                "com[1-9].* lpt[1-9].*"));
@@ -151,7 +151,7 @@ void note_foreign_names(const fs::path& folder, const std::vector<FolderEntry>& 
   for (const FolderEntry& entry : entries) {
     const auto [first, is_new] = known.emplace(lower_case(entry.path), entry.path);
     if (!is_new) equal.push_back(fmt::format("{} and {}", first->second, entry.path));
-    if (is_no_name_of_windows(entry.path)) impossible.push_back(entry.path);
+    if (is_invalid_on_windows(entry.path)) impossible.push_back(entry.path);
   }
   const auto tell = [&](const std::vector<std::string>& names, std::string_view what) {
     if (names.empty()) return;

@@ -12,8 +12,8 @@
 namespace ckpt {
 namespace {
 
-void tell_placements(const std::string& target, const std::vector<Placement>& placements,
-                     const Console& console) {
+void report_placements(const std::string& target, const std::vector<Placement>& placements,
+                       const Console& console) {
   Table table({"file", "size", "place"});
   for (const Placement& placement : placements) {
     table.add({placement.file.empty() ? "-" : placement.file,
@@ -27,7 +27,7 @@ void tell_placements(const std::string& target, const std::vector<Placement>& pl
   console.answer_table(table, {false, true});
 }
 
-void tell_sent(const std::string& target, const Sent& sent, const Console& console) {
+void report_sent(const std::string& target, const SentArtifact& sent, const Console& console) {
   const std::string digest = sent.digest.empty() ? "" : "sha256:" + sent.digest;
   console.answer("{}{}{}", sent.address, digest.empty() ? "" : "  ", digest);
   console.talk("{}: {} sent ({}), {} already there", target, counted(sent.sent_files, "file"),
@@ -66,7 +66,7 @@ Status check_send(const std::vector<std::string>& targets, const Shipment& shipm
   for (const std::string& address : targets) {
     CKPT_ASSIGN(const PublishTarget* target, find_publish_target(address));
     CKPT_ASSIGN(const auto placements, target->list(address, shipment));
-    if (tells) tell_placements(address, placements, console);
+    if (tells) report_placements(address, placements, console);
   }
   return {};
 }
@@ -75,8 +75,8 @@ Status send_to(const std::vector<std::string>& targets, const Shipment& shipment
                const Console& console, const SendOptions& options) {
   for (const std::string& address : targets) {
     CKPT_ASSIGN(const PublishTarget* target, find_publish_target(address));
-    CKPT_ASSIGN(const Sent sent, target->send(address, shipment, options));
-    tell_sent(address, sent, console);
+    CKPT_ASSIGN(const SentArtifact sent, target->send(address, shipment, options));
+    report_sent(address, sent, console);
   }
   return {};
 }

@@ -74,12 +74,12 @@ class Contents final : public TarSink {
 
 // The second reading: writes the members that are wanted below a folder that carries its name only
 // when all is well. Other members are never on disk, not for a moment.
-class Unpacking final : public TarSink {
+class UnpackingSink final : public TarSink {
  public:
   // `wanted`: digests by name.
-  static Result<std::unique_ptr<Unpacking>> make(const std::string& folder,
-                                                 std::map<std::string, std::string> wanted) {
-    std::unique_ptr<Unpacking> out(new Unpacking(std::move(wanted)));
+  static Result<std::unique_ptr<UnpackingSink>> make(const std::string& folder,
+                                                     std::map<std::string, std::string> wanted) {
+    std::unique_ptr<UnpackingSink> out(new UnpackingSink(std::move(wanted)));
     out->output_.path = folder;
     while (!out->output_.path.has_filename()) out->output_.path = out->output_.path.parent_path();
     out->output_.layout.is_folder = true;
@@ -130,7 +130,7 @@ class Unpacking final : public TarSink {
   }
 
  private:
-  explicit Unpacking(std::map<std::string, std::string> wanted) : wanted_(std::move(wanted)) {}
+  explicit UnpackingSink(std::map<std::string, std::string> wanted) : wanted_(std::move(wanted)) {}
   static Failure changed() {
     return fail(ErrorCode::kIo, "the archive was changed while it was unpacked");
   }
@@ -242,7 +242,7 @@ Status check_archive(const VerifyQuestion& question, const Console& console,
   findings.checked("the archive");
   CKPT_ASSIGN(const auto listings, read_lists(question, contents, console, findings));
   check_listings(listings, contents.files, contents.entries, findings);
-  tell_uncovered(listings, contents.entries, findings);
+  report_uncovered(listings, contents.entries, findings);
   if (listings.all.empty() && findings.bad_count() == 0) {
     findings.not_checked(fmt::format("no {} in it that says what the files must be", kSumsName));
   }
@@ -258,7 +258,7 @@ Status check_archive(const VerifyQuestion& question, const Console& console,
   }
   CKPT_ASSIGN(auto unpacking,
               in("--unpack " + question.unpack,
-                 Unpacking::make(question.unpack, wanted_files(listings, contents))));
+                 UnpackingSink::make(question.unpack, wanted_files(listings, contents))));
   options.doing = "unpacking";
   CKPT_TRY(read_archive(*source, *unpacking, console, options));
   return in(path, unpacking->publish());

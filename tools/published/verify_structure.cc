@@ -90,7 +90,7 @@ const Format* loose_format(const fs::path& path) {
   return has_ending(path.native(), ".safetensors") ? find_format("safetensors") : nullptr;
 }
 
-using IsJudged = std::function<bool(const std::string& name)>;
+using IsInIndexedFolder = std::function<bool(const std::string& name)>;
 
 // A folder below `folder` whose index says which files it has; they are judged together, because
 // each alone may be sound where one is missing. Returns their names in `folder`.
@@ -114,7 +114,7 @@ Result<std::set<std::string>> judge_indexed_folder(const fs::path& folder, const
 
 Result<std::set<std::string>> judge_indexed_folders(const fs::path& folder,
                                                     const std::vector<FolderEntry>& entries,
-                                                    const IsJudged& is_judged,
+                                                    const IsInIndexedFolder& is_judged,
                                                     std::vector<StructureFinding>& found) {
   constexpr std::string_view kIndex = "/model.safetensors.index.json";
   std::set<std::string> out;
@@ -129,8 +129,8 @@ Result<std::set<std::string>> judge_indexed_folders(const fs::path& folder,
 
 // Files that the name of a numbered .safetensors speaks of and that are missing; a GGUF's reader
 // says it itself. `told`: prefixes of names.
-Status tell_missing_numbers(const fs::path& path, std::set<std::string>& told,
-                            std::vector<StructureFinding>& found) {
+Status report_missing_numbers(const fs::path& path, std::set<std::string>& told,
+                              std::vector<StructureFinding>& found) {
   const auto numbered = parse_numbered(path.string());
   if (!numbered || numbered->ending == ".gguf" || !told.insert(numbered->of(1)).second) return {};
   for (unsigned i = 1; i <= numbered->count; ++i) {
@@ -144,7 +144,7 @@ Status tell_missing_numbers(const fs::path& path, std::set<std::string>& told,
 }
 
 // `is_judged`: with the folder, as one of its checkpoint's files.
-Status judge_loose_files(const fs::path& folder, const IsJudged& is_judged,
+Status judge_loose_files(const fs::path& folder, const IsInIndexedFolder& is_judged,
                          std::vector<StructureFinding>& found) {
   // The temporaries of a publication come and go.
   CKPT_ASSIGN(const auto entries, list_publishable(folder, publication_temporaries()));
@@ -162,7 +162,7 @@ Status judge_loose_files(const fs::path& folder, const IsJudged& is_judged,
     const auto numbered = parse_numbered(path.filename().string());
     if (numbered && numbered->ending == ".gguf") path.replace_filename(numbered->of(1));
     if (judged.insert(path).second) CKPT_TRY(judge_loose_file(*format, path, found));
-    CKPT_TRY(tell_missing_numbers(path, told, found));
+    CKPT_TRY(report_missing_numbers(path, told, found));
   }
   return {};
 }

@@ -33,7 +33,7 @@ bool is_of_scales(std::string_view word) {
 }
 
 // Towers and layers for multi-token prediction, whose layers are not those of the text model.
-bool is_beside_text(std::string_view role) {
+bool is_outside_text_model(std::string_view role) {
   constexpr std::string_view kFronts[] = {"visual", "vision", "v.", "audio", "a.", "mtp", "mm"};
   return std::ranges::any_of(kFronts, [&](auto front) { return role.starts_with(front); });
 }
@@ -53,12 +53,12 @@ void add(const Tensor& tensor, CellSums& sums) {
   sums.size_bytes += size_bytes(tensor);
 }
 
-struct Counted {
+struct RankedCount {
   std::string name;
   int rank;  // the smallest comes first
   CellSums sums;
 };
-using CountedList = std::vector<Counted>;
+using CountedList = std::vector<RankedCount>;
 
 void count(const std::string& name, int rank, const Tensor& stored, CountedList& list,
            std::map<std::string, size_t>& known) {
@@ -83,8 +83,8 @@ std::pair<CountedList, CountedList> roles_and_types(const Checkpoint& checkpoint
     count(place.role, rank_of(place), stored, roles, known_roles);
     count(std::string(stored.codec->name), 0, stored, types, known_types);
   }
-  std::ranges::stable_sort(roles, {}, &Counted::rank);
-  std::ranges::stable_sort(types, [](const Counted& a, const Counted& b) {
+  std::ranges::stable_sort(roles, {}, &RankedCount::rank);
+  std::ranges::stable_sort(types, [](const RankedCount& a, const RankedCount& b) {
     return a.sums.size_bytes > b.sums.size_bytes;
   });
   return {std::move(roles), std::move(types)};
@@ -116,8 +116,8 @@ Cells cells_of(const Checkpoint& checkpoint) {
   Cells out;
   const auto [roles, types] = roles_and_types(checkpoint);
   const auto role_at = places_in(roles), type_at = places_in(types);
-  for (const Counted& role : roles) out.roles.push_back(role.name);
-  for (const Counted& type : types) {
+  for (const RankedCount& role : roles) out.roles.push_back(role.name);
+  for (const RankedCount& type : types) {
     out.types.push_back(type.name);
     out.of_type.push_back(type.sums);
   }
@@ -130,7 +130,7 @@ Cells cells_of(const Checkpoint& checkpoint) {
     const auto& [role, layer, type] = key;
     add(stored, grid.try_emplace(key, Cell{role, layer, type, {}, 0, {}}).first->second.sums);
     keys.push_back(key);
-    const bool is_text = place.layer && !is_beside_text(place.role);
+    const bool is_text = place.layer && !is_outside_text_model(place.role);
     if (is_text) out.layers = std::max(out.layers, *place.layer + 1);
   }
   std::map<Key, size_t> index;

@@ -92,11 +92,11 @@ Json explained(const Report& report, const Verdict& verdict, const std::vector<C
 Result<Json> report_profiles(const std::filesystem::path& path, const Checkpoint& checkpoint,
                              const ReadOptions& reading, const Console& console) {
   ProgressLine progress(console, "reading");
-  Examination examination = examination_for(step_context(nullptr, reading), {});
-  examination.progress = &progress;
-  examination.interrupted = &interrupted;
-  ExaminedFolder found;
-  CKPT_SET(found.diagnosis, diagnose(checkpoint, examination));
+  DiagnosisOptions diagnosis_options = diagnosis_options_for(step_context(nullptr, reading), {});
+  diagnosis_options.progress = &progress;
+  diagnosis_options.interrupted = &interrupted;
+  FolderDiagnosis found;
+  CKPT_SET(found.diagnosis, diagnose(checkpoint, diagnosis_options));
   progress.clear();
   found.checkpoint = checkpoint;
   DoctorOptions typed;
@@ -137,7 +137,7 @@ bool is_record_name(std::string_view name) {
 }
 
 // A file may lie anywhere, in a home folder too: what lies below that is not looked through.
-Result<Entries> entries_beside(const fs::path& path) {
+Result<Entries> sibling_entries(const fs::path& path) {
   Entries out;
   std::error_code error;
   const fs::path folder = parent_of(path);
@@ -201,7 +201,7 @@ Result<ReportedFiles> reported_files(const fs::path& path, const Console& consol
   ReportedFiles out;
   const fs::path folder = is_folder(path) ? path : parent_of(path);
   CKPT_ASSIGN(const Entries entries,
-              is_folder(path) ? list_publishable(path) : entries_beside(path));
+              is_folder(path) ? list_publishable(path) : sibling_entries(path));
   const auto digests = listed_digests(entries, folder / kSumsName, console, out);
   for (const FolderEntry& entry : entries) {
     out.has_signature = out.has_signature || entry.path == kSignatureName;
@@ -468,7 +468,7 @@ CellSums total_of(const Cells& cells) {
   return out;
 }
 
-struct Reported {
+struct ReportedCheckpoint {
   const fs::path& path;
   const fs::path shown;  // in the page, and in commands that it shows
   const Checkpoint& checkpoint;
@@ -477,7 +477,7 @@ struct Reported {
   const ReadOptions& reading;
 };
 
-Result<Json> json_of(const Reported& reported, const Console& console) {
+Result<Json> json_of(const ReportedCheckpoint& reported, const Console& console) {
   const auto& [path, shown, checkpoint, cells, values, reading] = reported;
   CKPT_ASSIGN(const ReportedFiles files, reported_files(path, console));
   CKPT_ASSIGN(Json profiles, report_profiles(shown, checkpoint, reading, console));
@@ -511,13 +511,13 @@ Result<Json> json_of(const Reported& reported, const Console& console) {
 }
 
 // Measurements of other programs, read before the values of any checkpoint.
-struct Measured {
+struct Measurements {
   std::optional<ImatrixSums> imatrix;
   Json evaluation;  // null: none was given
 };
 
-Result<Measured> read_measured(const ReportQuestion& question) {
-  Measured out;
+Result<Measurements> read_measured(const ReportQuestion& question) {
+  Measurements out;
   if (!question.imatrix.empty()) CKPT_SET(out.imatrix, read_imatrix_sums(question.imatrix));
   if (!question.evaluation.empty()) CKPT_SET(out.evaluation, read_evaluation(question.evaluation));
   return out;
@@ -527,7 +527,7 @@ Result<Measured> read_measured(const ReportQuestion& question) {
 
 Result<Json> report_data(const ReportQuestion& question, const Console& console,
                          const CommonOptions& common) {
-  CKPT_ASSIGN(const Measured measured, read_measured(question));
+  CKPT_ASSIGN(const Measurements measured, read_measured(question));
   Json checkpoints = Json::array();
   Json against;
   std::optional<Checkpoint> base;

@@ -73,7 +73,7 @@ void show_json(const Console& console, const ChosenTypes& chosen, double bits,
   console.object("chosen_types", std::move(out));
 }
 
-std::string outlook(const ChosenTypes& chosen) {
+std::string describe_prediction(const ChosenTypes& chosen) {
   if (chosen.is_mixture) {
     return fmt::format("taken: {} ({}) as it is; a choice of types promises {:.1f} % less error",
                        chosen.mixture, human_bytes(chosen.mixture_bytes),
@@ -113,7 +113,7 @@ void show_chosen_types(const Console& console, const SizeTarget& target,
   for (const std::string& line : table.lines({false, false, true, true, true})) {
     console.talk(line);
   }
-  if (const std::string text = outlook(chosen); !text.empty()) console.talk(text);
+  if (const std::string text = describe_prediction(chosen); !text.empty()) console.talk(text);
   if (!chosen.keeps_floors) {
     console.warn(
         chosen.effective_bits

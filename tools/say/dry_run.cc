@@ -5,7 +5,7 @@
 
 #include "core/base/counted.h"
 #include "core/chunks/repack.h"
-#include "core/computed/turned_source.h"
+#include "core/computed/transposed_source.h"
 #include "core/outputs/space.h"
 #include "tools/say/preview.h"
 #include "tools/say/tensor_groups.h"
@@ -35,7 +35,7 @@ std::string shape_text(const Tensor& tensor) {
 // columns exchanged.
 const Tensor& source_of(const Tensor& tensor) {
   const Tensor& from = tensor.stored_tensor();
-  const auto* turned = made_by<TurnedSource>(from.stored());
+  const auto* turned = made_by<TransposedSource>(from.stored());
   return turned == nullptr ? from : turned->tensor();
 }
 

@@ -32,7 +32,7 @@ bool has_kind(const Checkpoint& checkpoint, DocumentKind kind) {
   });
 }
 
-bool is_lacking(const Checkpoint& to, std::string_view path) {
+bool lacks_document(const Checkpoint& to, std::string_view path) {
   if (path == "config.json" || path == "generation_config.json") return !to.find_document(path);
   if (is_document_of(DocumentKind::kTemplate, path)) {
     const Document* config = to.find_document("tokenizer_config.json");
@@ -53,9 +53,9 @@ std::vector<std::string> take_documents(const std::vector<Document>& base, Check
   std::vector<std::string> taken;
   Checkpoint before = to;
   for (const Document& document : base) {
-    if (document.path == "config.json" && is_lacking(to, document.path)) {
+    if (document.path == "config.json" && lacks_document(to, document.path)) {
       before.set_document(document);  // its vision_config decides about preprocessors
-    } else if (!is_lacking(before, document.path)) {
+    } else if (!lacks_document(before, document.path)) {
       continue;
     }
     to.set_document(document);
@@ -105,6 +105,6 @@ Result<Checkpoint> complete(Checkpoint checkpoint, const OptionValues& options,
 
 extern constinit const Transform kComplete{
     "complete", "takes from another model what is missing: configuration, tokenizer, weights",
-    kCompleteOptions, complete, Touches::kValues};
+    kCompleteOptions, complete, ChangeScope::kValues};
 
 }  // namespace ckpt

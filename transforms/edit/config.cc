@@ -37,12 +37,12 @@ Status set_member(KeyedJson& document, const std::string& text) {
 
 Status remove_member(KeyedJson& document, const std::string& name, const Context& context) {
   switch (document.remove(json_path(name))) {
-    case KeyedJson::Removed::kIsItem:
+    case KeyedJson::RemoveResult::kIsItem:
       return misuse("remove={}: items of arrays are not removed; set the array", name);
-    case KeyedJson::Removed::kAbsent:
+    case KeyedJson::RemoveResult::kAbsent:
       context.note("key '{}' does not exist; nothing to remove", name);
       break;
-    case KeyedJson::Removed::kYes: break;
+    case KeyedJson::RemoveResult::kYes: break;
   }
   return {};
 }
@@ -70,6 +70,6 @@ Result<Checkpoint> edit_config(Checkpoint checkpoint, const OptionValues& option
 
 extern constinit const Transform kConfigEdit{"config",
                                              "sets and removes members of a JSON document",
-                                             kConfigOptions, edit_config, Touches::kDocuments};
+                                             kConfigOptions, edit_config, ChangeScope::kDocuments};
 
 }  // namespace ckpt

@@ -66,6 +66,6 @@ Result<Checkpoint> drop(Checkpoint checkpoint, const OptionValues& options, cons
 }  // namespace
 
 extern constinit const Transform kDrop{"drop", "leaves tensors out", kDropOptions, drop,
-                                       Touches::kNames};
+                                       ChangeScope::kNames};
 
 }  // namespace ckpt

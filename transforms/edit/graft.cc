@@ -123,6 +123,6 @@ Result<Checkpoint> graft(Checkpoint checkpoint, const OptionValues& options,
 }  // namespace
 
 extern constinit const Transform kGraft{"graft", "takes tensors of another checkpoint",
-                                        kGraftOptions, graft, Touches::kValues};
+                                        kGraftOptions, graft, ChangeScope::kValues};
 
 }  // namespace ckpt

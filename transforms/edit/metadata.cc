@@ -148,7 +148,7 @@ Result<MetaValue> parse_list(MetaType element, std::string_view text) {
 }
 
 // Whether `text` reads as a number, a flag or a list, so that its type must be named.
-bool looks_typed(std::string_view text) {
+bool needs_named_type(std::string_view text) {
   constexpr std::string_view kFlags[] = {"true", "false", "True", "False", "TRUE", "FALSE"};
   double number = 0;
   const std::string_view digits = text.substr(text.starts_with('+') ? 1 : 0);
@@ -284,7 +284,7 @@ class KeySetter {
   // Of a key that no program has: what was meant, and of which type the value is.
   Status check_unknown(const std::string& key, const TypedValue& typed, bool is_file) const {
     if (metadata_.find(key) != nullptr) return {};
-    const auto meant = meant_gguf_key(architecture_, key);
+    const auto meant = suggest_gguf_key(architecture_, key);
     if (meant && (meant->is_certain || !typed.type)) {
       const std::string own =
           meant->is_certain ? std::string() : fmt::format("; {}=TYPE:VALUE to set it anyway", key);
@@ -292,7 +292,7 @@ class KeySetter {
                          "key '{}' is not known{}", key,
                          architecture_.empty() ? "" : ", in a file of " + architecture_);
     }
-    if (typed.type || is_file || !looks_typed(typed.value)) return {};
+    if (typed.type || is_file || !needs_named_type(typed.value)) return {};
     const std::string typed_value = type_that_holds(typed.value);
     const std::string other = typed_value.empty() ? "" : fmt::format("{}={} or ", key, typed_value);
     return misuse_hint(fmt::format("{}{}=text:{}", other, key, typed.value),
@@ -451,6 +451,6 @@ Result<Checkpoint> edit_metadata(Checkpoint checkpoint, const OptionValues& opti
 
 extern constinit const Transform kMetadataEdit{
     "metadata", "sets and removes GGUF keys or safetensors' __metadata__", kMetadataOptions,
-    edit_metadata, Touches::kNames};
+    edit_metadata, ChangeScope::kNames};
 
 }  // namespace ckpt

@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <set>
 
+#include "core/computed/interleaved_source.h"
 #include "core/computed/strided_source.h"
-#include "core/computed/woven_source.h"
 #include "models/models.h"
 
 namespace ckpt {
@@ -19,7 +19,7 @@ namespace {
 using MlxShape = std::vector<uint64_t>;
 
 // Exchanges the last two axes.
-Result<Tensor> turned(const Tensor& tensor) {
+Result<Tensor> transposed(const Tensor& tensor) {
   MlxShape shape = tensor.shape;
   if (shape.size() < 2) return corrupt("{} axes; expected a matrix", shape.size());
   std::swap(shape.back(), shape[shape.size() - 2]);
@@ -34,15 +34,15 @@ Result<Tensor> with_channels_second(const Tensor& tensor) {
   MlxShape shape = tensor.shape;
   std::rotate(shape.begin() + 1, shape.end() - 1, shape.end());
   CKPT_ASSIGN(Tensor out, reshape(tensor, {shape[0], tensor.rows() / shape[0], shape[1]}));
-  if (shape[1] != 1) CKPT_SET(out, turned(out));
+  if (shape[1] != 1) CKPT_SET(out, transposed(out));
   return reshape(std::move(out), std::move(shape));
 }
 
 // `second` next to `first`: matrix after matrix, row after row or value after value.
 Result<Tensor> joined(std::string_view change, Tensor first, Tensor second) {
   const bool is_turned = change.starts_with("turned"), is_heads = change == "heads";
-  if (is_turned || is_heads) CKPT_SET(first, turned(first));
-  if (is_turned) CKPT_SET(second, turned(second));
+  if (is_turned || is_heads) CKPT_SET(first, transposed(first));
+  if (is_turned) CKPT_SET(second, transposed(second));
   const bool by_matrix = change == "rows" || is_heads;
   const size_t axes = first.shape.size();
   if (second.shape.size() != axes || axes < (is_heads ? 3u : by_matrix ? 2u : 1u)) {
@@ -57,14 +57,14 @@ Result<Tensor> joined(std::string_view change, Tensor first, Tensor second) {
   MlxShape shape = first.shape;
   shape[axis] += second.shape[axis];
   if (is_heads) shape = {shape[0] * shape[1], shape[2]};
-  return weave({{first, run(first)}, {second, run(second)}}, std::move(shape));
+  return interleave({{first, run(first)}, {second, run(second)}}, std::move(shape));
 }
 
 // The released form of one tensor, but for the split of a stack.
 Result<Tensor> released(const Tensor& tensor, std::string_view change, const Tensor* second) {
   if (change == "plus-one") return with_op(tensor, AddScalar{-1.0f});
   if (change == "channels-last") return with_channels_second(tensor);
-  if (change == "turned") return turned(tensor);
+  if (change == "turned") return transposed(tensor);
   return second == nullptr ? Result<Tensor>(tensor) : joined(change, tensor, *second);
 }
 

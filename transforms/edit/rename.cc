@@ -89,8 +89,9 @@ Result<std::set<std::string>> rename_quant_modules(Checkpoint& checkpoint, const
     if (is_unclear) unclear.insert(entry);
     return name.value_or(entry);
   };
-  CKPT_TRY(edit_quant_statements(
-      checkpoint, [&](JsonText& said, std::string_view) { edit_module_lists(said, renamed); }));
+  CKPT_TRY(edit_quant_statements(checkpoint, [&](JsonText& declared, std::string_view) {
+    edit_module_lists(declared, renamed);
+  }));
   return unclear;
 }
 
@@ -207,6 +208,6 @@ Result<Checkpoint> rename_tensors(Checkpoint checkpoint, const OptionValues& opt
 }  // namespace
 
 extern constinit const Transform kRename{"rename", "gives tensors other names", kRenameOptions,
-                                         rename_tensors, Touches::kNames};
+                                         rename_tensors, ChangeScope::kNames};
 
 }  // namespace ckpt

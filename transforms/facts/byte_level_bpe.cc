@@ -3,7 +3,7 @@
 namespace ckpt {
 namespace {
 
-bool stands_for_itself(uint32_t byte) {
+bool encodes_itself(uint32_t byte) {
   return (byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
 }
 
@@ -11,9 +11,9 @@ bool stands_for_itself(uint32_t byte) {
 
 std::string byte_letter(uint8_t byte) {
   uint32_t code = byte;
-  if (!stands_for_itself(byte)) {
+  if (!encodes_itself(byte)) {
     code = 256;
-    for (uint32_t before = 0; before < byte; ++before) code += stands_for_itself(before) ? 0u : 1u;
+    for (uint32_t before = 0; before < byte; ++before) code += encodes_itself(before) ? 0u : 1u;
   }
   if (code < 0x80) return std::string(1, static_cast<char>(code));
   return {static_cast<char>(0xC0 | code >> 6), static_cast<char>(0x80 | (code & 63))};

@@ -13,7 +13,7 @@ constexpr std::string_view kWeightFileEnding = ".safetensors";
 constexpr const char* kAnyWeightFile = "model.safetensors";
 
 // {"_type": "Float8Tensor", ...} of a tensor's name, and the list of these names.
-bool tells_packing(const MetaEntry& entry) {
+bool describes_packing(const MetaEntry& entry) {
   if (entry.key == "tensor_names") return true;
   const auto* text = std::get_if<std::string>(&entry.value.value);
   if (text == nullptr || !text->starts_with('{')) return false;
@@ -29,7 +29,7 @@ void join_file_metadata(Checkpoint& checkpoint) {
   for (const auto& [file, metadata] : checkpoint.file_metadata) {
     if (!file.ends_with(kWeightFileEnding)) continue;  // the index
     for (const MetaEntry& entry : metadata.entries) {
-      if (!tells_packing(entry) && known.insert(entry.key).second) all.entries.push_back(entry);
+      if (!describes_packing(entry) && known.insert(entry.key).second) all.entries.push_back(entry);
     }
   }
   if (!known.contains("format")) all.append("format", MetaValue::text("pt"));

@@ -25,8 +25,8 @@ void add_unsaved_fields(JsonText& level, std::string_view model_type) {
 // Nothing where dense layers stand behind others, which no count can say.
 void count_dense_layers(JsonText& level, const DenseLayersByCount& row) {
   const JsonText* types = level.find("mlp_layer_types");
-  const auto said = level.find_whole("first_k_dense_replace");
-  const std::optional<uint64_t> counted = said ? said : row.counted_by_class;
+  const auto declared = level.find_whole("first_k_dense_replace");
+  const std::optional<uint64_t> counted = declared ? declared : row.counted_by_class;
   uint64_t dense = row.listed_by_class;
   if (types == nullptr) {
     if (counted) return;
@@ -87,7 +87,7 @@ void add_older_fields(JsonText& level) {
   add_unsaved_fields(level, type);
 }
 
-void mend_vision(JsonText& config) {
+void fix_vision(JsonText& config) {
   JsonText* vision = config.find_object("vision_config");
   if (vision == nullptr) return;
   const std::string wrapper = config.find_text("model_type").value_or("");

@@ -222,7 +222,7 @@ Result<std::optional<QuantConfig>> read_quant_config(const Checkpoint& checkpoin
   const auto places = config ? quant_places(*config) : std::vector<QuantPlace>();
   if (places.empty()) return std::optional<QuantConfig>();
   return in(fmt::format("{}: {}", kModelConfigName, places[0].key),
-            read_embedded(places[0].said()));
+            read_embedded(places[0].declared()));
 }
 
 Status write_quant_config(Checkpoint& checkpoint, const QuantConfig& config) {

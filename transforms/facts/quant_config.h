@@ -77,7 +77,7 @@ struct UnquantizedModules {
 // anyway, and the list may be absent. Documents keep their layout. Fails: kCorrupt.
 Status declare_unquantized(Checkpoint& checkpoint, const UnquantizedModules& modules);
 // The same in one statement.
-void declare_unquantized_in(JsonText& said, std::string_view method,
+void declare_unquantized_in(JsonText& declared, std::string_view method,
                             const UnquantizedModules& modules);
 
 }  // namespace ckpt

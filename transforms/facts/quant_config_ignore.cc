@@ -77,31 +77,31 @@ std::vector<std::string> summarize_excluded(const std::vector<std::string>& unqu
   return {out.begin(), out.end()};
 }
 
-void declare_unquantized_in(JsonText& said, std::string_view method,
+void declare_unquantized_in(JsonText& declared, std::string_view method,
                             const UnquantizedModules& modules) {
   if (modules.added.empty()) return;
   const std::vector<ModuleList> lists = unquantized_lists(method);
   bool is_declared = false;
   for (const ModuleList& list : lists) {
-    JsonText* found = said.find(list.key);
+    JsonText* found = declared.find(list.key);
     if (found == nullptr || (found->items().empty() && found->members().empty())) continue;
     add_modules(*found, list.spelling, modules.added, modules.quantized);
     is_declared = true;
   }
   const ModuleList& list = lists.back();
-  const bool is_mixed = said.find_text("quant_algo") == kMixedPrecision;
-  if (is_declared || (is_mixed && said.find(list.key) == nullptr)) return;
+  const bool is_mixed = declared.find_text("quant_algo") == kMixedPrecision;
+  if (is_declared || (is_mixed && declared.find(list.key) == nullptr)) return;
   const bool are_rules = list.spelling == ModuleSpelling::kRules;
   const bool is_partial = are_rules || list.spelling == ModuleSpelling::kGlobs;
   JsonText made = are_rules ? JsonText::object() : JsonText::array();
   // Without names readers find unquantized modules themselves; with some they find no others.
   add_modules(made, list.spelling, is_partial ? modules.added : modules.plain, modules.quantized);
-  said.set(list.key, std::move(made));
+  declared.set(list.key, std::move(made));
 }
 
 Status declare_unquantized(Checkpoint& checkpoint, const UnquantizedModules& modules) {
-  return edit_quant_statements(checkpoint, [&](JsonText& said, std::string_view method) {
-    declare_unquantized_in(said, method, modules);
+  return edit_quant_statements(checkpoint, [&](JsonText& declared, std::string_view method) {
+    declare_unquantized_in(declared, method, modules);
   });
 }
 

@@ -9,16 +9,17 @@ namespace ckpt {
 namespace {
 
 // Old documents of bitsandbytes do not say whose they are.
-std::string method_of(const JsonText& said) {
-  const bool is_bits = said.find("load_in_4bit") != nullptr && said.find("quant_method") == nullptr;
-  return said.find_text("quant_method").value_or(is_bits ? "bitsandbytes" : "");
+std::string method_of(const JsonText& declared) {
+  const bool is_bits =
+      declared.find("load_in_4bit") != nullptr && declared.find("quant_method") == nullptr;
+  return declared.find_text("quant_method").value_or(is_bits ? "bitsandbytes" : "");
 }
 
 // AutoRound writes the layouts of other methods.
-std::string layout_of(const JsonText& said) {
-  const std::string method = method_of(said);
+std::string layout_of(const JsonText& declared) {
+  const std::string method = method_of(declared);
   if (method != "auto-round" && method != "intel/auto-round") return method;
-  const std::string packing = said.find_text("packing_format").value_or("auto_round:auto_gptq");
+  const std::string packing = declared.find_text("packing_format").value_or("auto_round:auto_gptq");
   for (const std::string_view layout : {"gptq", "awq"}) {
     if (packing.ends_with(layout)) return std::string(layout);
   }
@@ -37,22 +38,22 @@ std::vector<QuantPlace> quant_places(JsonText& config) {
   return out;
 }
 
-bool set_quant_statement(JsonText& config, std::optional<JsonText> said) {
+bool set_quant_statement(JsonText& config, std::optional<JsonText> declared) {
   const std::vector<QuantPlace> places = quant_places(config);
   // From the last: removing a member of config.json moves its text_config.
   for (const QuantPlace& place : std::views::reverse(places)) {
-    const bool is_replaced = said && place.scope == &config && place.key == kStatementKeys[0];
+    const bool is_replaced = declared && place.scope == &config && place.key == kStatementKeys[0];
     if (!is_replaced) place.scope->remove(place.key);
   }
-  if (said) config.set(kStatementKeys[0], std::move(*said));
+  if (declared) config.set(kStatementKeys[0], std::move(*declared));
   return !places.empty();
 }
 
 Result<QuantStatement> read_quant_statement(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(std::optional<JsonText> config, read_config(checkpoint));
   for (const QuantPlace& place : config ? quant_places(*config) : std::vector<QuantPlace>()) {
-    const JsonText& said = place.said();
-    if (said.is_object()) return QuantStatement{true, layout_of(said), said};
+    const JsonText& declared = place.declared();
+    if (declared.is_object()) return QuantStatement{true, layout_of(declared), declared};
   }
   if (checkpoint.find_document(kQuantConfigName) != nullptr) {
     return QuantStatement{true, "modelopt", JsonText::object(), std::string(kQuantConfigName)};
@@ -75,7 +76,7 @@ Status edit_quant_statements(Checkpoint& checkpoint, const EditStatement& edit) 
       if (section != nullptr && section->is_object()) edit(*section, path);
     } else {
       for (const QuantPlace& place : quant_places(document->root)) {
-        if (place.said().is_object()) edit(place.said(), method_of(place.said()));
+        if (place.declared().is_object()) edit(place.declared(), method_of(place.declared()));
       }
     }
     write_json(checkpoint, path, *document);

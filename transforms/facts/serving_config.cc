@@ -38,7 +38,7 @@ void add_dtype(JsonText& config, const Checkpoint& checkpoint) {
   if (!dtype.empty()) config.set_sorted("dtype", JsonText::text(dtype));
 }
 
-void mend_rope(JsonText& level) {
+void fix_rope(JsonText& level) {
   for (const std::string_view key : {"rope_parameters", "rope_scaling"}) {
     if (JsonText* rope = level.find_object(key)) settle_rope_type(*rope);
   }
@@ -70,17 +70,17 @@ void write_older_layer_types(JsonText& level) {
   }
 }
 
-void mend_tied(JsonText& config, const Checkpoint& checkpoint, const Context& context) {
+void fix_tied(JsonText& config, const Checkpoint& checkpoint, const Context& context) {
   const bool has_own_head = checkpoint.has_head();
   JsonText* inner = text_level(config).find("tie_word_embeddings");
   JsonText* outer = config.find("tie_word_embeddings");
   const bool differ = inner != nullptr && outer != nullptr && !(*inner == *outer);
-  const JsonText* said = inner != nullptr ? inner : outer;
+  const JsonText* declared = inner != nullptr ? inner : outer;
   const bool is_untied =
-      said == nullptr ? ties_head_by_class(config) == false : said->as_boolean() == false;
+      declared == nullptr ? ties_head_by_class(config) == false : declared->as_boolean() == false;
   const bool lacks_head = is_untied && !has_own_head;
   if (checkpoint.tensors.empty() || !(differ || lacks_head)) return;
-  if (said == nullptr) {
+  if (declared == nullptr) {
     text_level(config).set_sorted("tie_word_embeddings", JsonText::boolean(true));
   }
   for (JsonText* place : {inner, outer}) {
@@ -90,18 +90,18 @@ void mend_tied(JsonText& config, const Checkpoint& checkpoint, const Context& co
                has_own_head ? "an" : "no");
 }
 
-Status mend_config(Checkpoint& checkpoint, const Context& context) {
+Status fix_config(Checkpoint& checkpoint, const Context& context) {
   CKPT_ASSIGN(auto document, read_json(checkpoint, kConfig));
   if (!document) return {};
   JsonText& config = document->root;
   add_interval(text_level(config));
   add_dtype(config, checkpoint);
-  mend_rope(text_level(config));
+  fix_rope(text_level(config));
   add_older_fields(text_level(config));
   write_older_layer_types(text_level(config));
-  mend_vision(config);
+  fix_vision(config);
   add_theta(text_level(config));
-  mend_tied(config, checkpoint, context);
+  fix_tied(config, checkpoint, context);
   write_json(checkpoint, kConfig, *document);
   return {};
 }
@@ -128,7 +128,7 @@ void add_end(JsonText& generation, uint64_t id) {
   *ends = std::move(both);
 }
 
-void mend_sampling(JsonText& generation) {
+void fix_sampling(JsonText& generation) {
   const JsonText* sampled = generation.find("do_sample");
   if (sampled != nullptr && sampled->as_boolean() == true) return;
   for (const std::string_view key : {"top_k", "top_p", "temperature"}) {
@@ -141,12 +141,12 @@ void mend_sampling(JsonText& generation) {
   }
 }
 
-Status mend_generation(Checkpoint& checkpoint) {
+Status fix_generation(Checkpoint& checkpoint) {
   CKPT_ASSIGN(auto document, read_json(checkpoint, kGeneration));
   if (!document) return {};
   CKPT_ASSIGN(const auto end, chat_end(checkpoint));
   if (end) add_end(document->root, *end);
-  mend_sampling(document->root);
+  fix_sampling(document->root);
   write_json(checkpoint, kGeneration, *document);
   return {};
 }
@@ -189,9 +189,9 @@ Result<Checkpoint> serving_config(Checkpoint checkpoint, const OptionValues&,
   if (checkpoint.format == "gguf") {
     return misuse("a GGUF has no config.json; this step is for folders");
   }
-  CKPT_TRY(mend_config(checkpoint, context));
-  CKPT_TRY(mend_quantization_lists(checkpoint, context));
-  CKPT_TRY(mend_generation(checkpoint));
+  CKPT_TRY(fix_config(checkpoint, context));
+  CKPT_TRY(fix_quantization_lists(checkpoint, context));
+  CKPT_TRY(fix_generation(checkpoint));
   return checkpoint;
 }
 
@@ -200,6 +200,6 @@ extern constinit const Transform kServingConfig{
     "says what servers look for: full_attention_interval, dtype, lists that fit the tensors",
     {},
     serving_config,
-    Touches::kNames};
+    ChangeScope::kNames};
 
 }  // namespace ckpt

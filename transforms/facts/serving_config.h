@@ -41,9 +41,9 @@ void add_older_fields(JsonText& level);
 bool add_expert_count(JsonText& level);
 // Of vision_config: "axial" of Pixtral, which 5.17 saves and takes by its older name, too; and that
 // Qwen3.5 has no deeper mergers. `config`: the whole.
-void mend_vision(JsonText& config);
+void fix_vision(JsonText& config);
 
 // The part that concerns quantization: lists, quant_method, group_size, both documents.
-Status mend_quantization_lists(Checkpoint& checkpoint, const Context& context);
+Status fix_quantization_lists(Checkpoint& checkpoint, const Context& context);
 
 }  // namespace ckpt

@@ -129,7 +129,7 @@ bool has_cache_scales(const Checkpoint& checkpoint) {
 }
 
 // Whether a step before this one quantizes: the declared cache was requested then.
-bool is_made_now(const Checkpoint& checkpoint) {
+bool is_quantized_by_earlier_step(const Checkpoint& checkpoint) {
   return std::ranges::any_of(checkpoint.tensors, [](const Tensor& tensor) {
     return !tensor.is_stored() && !plain_dtype(*tensor.codec);
   });
@@ -138,34 +138,35 @@ bool is_made_now(const Checkpoint& checkpoint) {
 // Sets what `wanted` has, leaves all else as it is.
 void edit_embedded(JsonText& config, const QuantConfig& wanted) {
   const std::vector<QuantPlace> places = quant_places(config);
-  JsonText* said = places.empty() ? nullptr : &places[0].said();
-  if (said == nullptr || !said->is_object() || said->find("quant_algo") == nullptr) {
+  JsonText* declared = places.empty() ? nullptr : &places[0].declared();
+  if (declared == nullptr || !declared->is_object() || declared->find("quant_algo") == nullptr) {
     set_quant_statement(config, make_quantization_config(wanted));
     return;
   }
-  if (!said->find_text("quant_method")) said->set("quant_method", JsonText::text("modelopt"));
-  if (wanted.exclude_modules) said->set("ignore", JsonText::texts(*wanted.exclude_modules));
-  if (!wanted.kv_cache_algo) said->remove("kv_cache_scheme");
+  if (!declared->find_text("quant_method"))
+    declared->set("quant_method", JsonText::text("modelopt"));
+  if (wanted.exclude_modules) declared->set("ignore", JsonText::texts(*wanted.exclude_modules));
+  if (!wanted.kv_cache_algo) declared->remove("kv_cache_scheme");
 }
 
 void edit_own(JsonText& own, const QuantConfig& wanted) {
-  JsonText* said = own.find("quantization");
-  if (said == nullptr) return;
+  JsonText* declared = own.find("quantization");
+  if (declared == nullptr) return;
   if (wanted.exclude_modules) {
-    said->set("exclude_modules", JsonText::texts(*wanted.exclude_modules));
+    declared->set("exclude_modules", JsonText::texts(*wanted.exclude_modules));
   }
-  if (wanted.algo.group_size && said->find("group_size") == nullptr) {
-    said->set("group_size", JsonText::number(*wanted.algo.group_size));
+  if (wanted.algo.group_size && declared->find("group_size") == nullptr) {
+    declared->set("group_size", JsonText::number(*wanted.algo.group_size));
   }
-  if (!wanted.kv_cache_algo) said->set("kv_cache_quant_algo", JsonText::null());
+  if (!wanted.kv_cache_algo) declared->set("kv_cache_quant_algo", JsonText::null());
 }
 
 }  // namespace
 
-Status mend_quantization_lists(Checkpoint& checkpoint, const Context& context) {
-  CKPT_ASSIGN(std::optional<QuantConfig> said, read_quant_config(checkpoint));
-  if (!said) return {};
-  QuantConfig wanted = *said;
+Status fix_quantization_lists(Checkpoint& checkpoint, const Context& context) {
+  CKPT_ASSIGN(std::optional<QuantConfig> declared, read_quant_config(checkpoint));
+  if (!declared) return {};
+  QuantConfig wanted = *declared;
   CKPT_ASSIGN(auto config, read_json(checkpoint, "config.json"));
   const std::string model_type =
       config ? config->root.find_text("model_type").value_or("") : std::string();
@@ -178,7 +179,8 @@ Status mend_quantization_lists(Checkpoint& checkpoint, const Context& context) {
                  wanted.exclude_modules->size());
   }
   if (wanted.algo.name == "NVFP4" && !wanted.algo.group_size) wanted.algo.group_size = 16;
-  if (wanted.kv_cache_algo && !has_cache_scales(checkpoint) && !is_made_now(checkpoint)) {
+  if (wanted.kv_cache_algo && !has_cache_scales(checkpoint) &&
+      !is_quantized_by_earlier_step(checkpoint)) {
     context.note("the folder no longer declares an {} KV cache: it has no scales",
                  *wanted.kv_cache_algo);
     wanted.kv_cache_algo.reset();

@@ -302,10 +302,10 @@ class ConfigReader {
   Status add_graph_constants() {
     for (const GraphConstant& constant : family_.graph_constants) {
       const std::string field(constant.field);
-      if (constant.may_be_said && config_.contains(field)) continue;
+      if (constant.overridable && config_.contains(field)) continue;
       CKPT_ASSIGN(config_[field], parse_json("config.json", constant.value));
     }
-    if (const Activation& activation = family_.activation; activation.is_told) {
+    if (const Activation& activation = family_.activation; activation.written_to_config) {
       config_[std::string(split_words(activation.fields).back())] = activation.name;
     }
     if (family_.add_graph_fields != nullptr) family_.add_graph_fields({layers(), config_, rope_});

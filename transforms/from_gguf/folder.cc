@@ -101,7 +101,7 @@ std::vector<size_t> tensors_of_values(const std::vector<Tensor>& made) {
   return out;
 }
 
-const Codec& returned_type(const Tensor& tensor, const Tensor& source, const ReturnedAs& as) {
+const Codec& returned_type(const Tensor& tensor, const Tensor& source, const ReturnedTypes& as) {
   if (as.type == nullptr || keeps_f32(tensor.name)) return *tensor.codec;
   if (as.keep == nullptr) return *as.type;
   const Codec& own = is_plain_float(*source.codec) ? *source.codec : *as.unkept;
@@ -124,7 +124,7 @@ Result<ReturnedFolder> find_folder(const Checkpoint& file, const Codec& floats, 
                      name);
 }
 
-void note_other_keys(const Forward& forward, const Context& context) {
+void note_other_keys(const ForwardResult& forward, const Context& context) {
   if (!forward.absent.empty()) {
     context.note("keys that the file lacks are what llama.cpp takes without them: {}",
                  fmt::join(forward.absent, ", "));
@@ -153,7 +153,7 @@ Result<ReturnedFolder> folder_of_base(const Checkpoint& file, Checkpoint base,
   return misuse("BASE is not the model that this file was made from: {}", checked.error().what);
 }
 
-Status return_tensors(const Checkpoint& file, const ReturnedAs& as, ReturnedFolder& found,
+Status return_tensors(const Checkpoint& file, const ReturnedTypes& as, ReturnedFolder& found,
                       const Context& context) {
   const std::vector<Tensor>& made = found.forward.tensors;
   CKPT_ASSIGN(const std::vector<const Tensor*> sources, tensors_named(made, file));
@@ -209,8 +209,8 @@ Result<std::string> name_text_class(ReturnedFolder& found) {
   }
   const VlFamily* family = returned->wrapper;
   const VlText& text = family->texts[0];
-  CKPT_ASSIGN(const auto said, found.folder.find_document("config.json")->values());
-  JsonValue config = *said;
+  CKPT_ASSIGN(const auto declared, found.folder.find_document("config.json")->values());
+  JsonValue config = *declared;
   config["architectures"] = {std::string(text.architecture)};
   config["model_type"] = std::string(text.outside);
   config.erase("vision_config");

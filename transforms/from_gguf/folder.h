@@ -22,13 +22,13 @@ namespace ckpt {
 //   config.json ─▶ parameters of the model ─▶ tensors without bytes ─▶ to-gguf ─▶ names, changes
 
 // The output of to-gguf for a folder, from its headers.
-struct Forward {
+struct ForwardResult {
   Model model;
   std::vector<Tensor> tensors;
   // Keys that the file lacks, with what llama.cpp takes then; those that nothing reads.
   std::vector<std::string> absent = {}, unread = {};
 };
-Result<Forward> run_forward(const Checkpoint& folder, const Context& context);
+Result<ForwardResult> run_forward(const Checkpoint& folder, const Context& context);
 
 // The folder that `config` describes: config.json, and a tensor for each parameter that the GGUF
 // `file` has the values of; of a family without a whole table of parameters those that rows of
@@ -44,12 +44,12 @@ bool keeps_f32(std::string_view name);
 
 // Proves that `forward`, made from a folder, has the tensors and keys of `file`; names the first
 // that differs. Sets `absent` and `unread`. Fails: kUnsupported.
-Status check_forward(const Checkpoint& file, const Checkpoint& folder, Forward& forward);
+Status check_forward(const Checkpoint& file, const Checkpoint& folder, ForwardResult& forward);
 
 struct ReturnedFolder {
-  Checkpoint folder;  // headers and config.json; return_tensors gives them the file's values
-  Forward forward;    // what to-gguf makes of it
-  uint64_t kept = 0;  // tensors of the base that no GGUF of the text model has
+  Checkpoint folder;      // headers and config.json; return_tensors gives them the file's values
+  ForwardResult forward;  // what to-gguf makes of it
+  uint64_t kept = 0;      // tensors of the base that no GGUF of the text model has
 };
 
 // The first family of the file's architecture whose configuration gives the file's keys and
@@ -60,7 +60,7 @@ Result<ReturnedFolder> find_folder(const Checkpoint& file, const Codec& floats, 
                                    const Context& context);
 
 // Notes which keys of the file were absent or not read.
-void note_other_keys(const Forward& forward, const Context& context);
+void note_other_keys(const ForwardResult& forward, const Context& context);
 
 // Fails: kUsage: the base is of another architecture than the file.
 Status check_architecture(const Checkpoint& file, const Family& family);
@@ -71,12 +71,12 @@ Result<ReturnedFolder> folder_of_base(const Checkpoint& file, Checkpoint base,
 
 // How tensors of the folder are stored. Those that `keep` matches, by their name in the folder or
 // in the file, have the file's type; where that is not a plain float, `unkept`.
-struct ReturnedAs {
+struct ReturnedTypes {
   const Codec* type = nullptr;  // nullptr: each as the folder has it
   KeepRules* keep = nullptr;    // null: none; requires `type` and `unkept`
   const Codec* unkept = nullptr;
 };
-Status return_tensors(const Checkpoint& file, const ReturnedAs& as, ReturnedFolder& found,
+Status return_tensors(const Checkpoint& file, const ReturnedTypes& as, ReturnedFolder& found,
                       const Context& context);
 
 // How a model of `architecture` comes back: itself, or of a wrapper ("...ForConditionalGeneration")
@@ -143,7 +143,7 @@ struct TargetTypes {
 
 // `tensor` without the changes of values that to-gguf made for `made`. Fails: kUnsupported: one
 // that has no inverse.
-Result<Tensor> undone(Tensor tensor, const Tensor& made);
+Result<Tensor> undo_changes(Tensor tensor, const Tensor& made);
 
 // `like` of the folder, whose rows lie where `rows` say, stored as `types.target`; one that is
 // MXFP4 as ggml's blocks of it. Fails: kUnsupported: values that were changed in a way that has no

@@ -75,8 +75,9 @@ void note_guesses(const ReturnedFolder& found, const std::vector<std::string>& g
                   const Context& context) {
   context.note("config.json is made from the file's keys, which follow from it again as {}",
                found.forward.model.architecture);
-  const std::string_view untold = found.forward.model.family->untold;
-  if (!untold.empty()) context.note("not in the file, as released models have it: {}", untold);
+  const std::string_view absent_in_gguf = found.forward.model.family->absent_in_gguf;
+  if (!absent_in_gguf.empty())
+    context.note("not in the file, as released models have it: {}", absent_in_gguf);
   for (const std::string& guess : guessed) context.note("guessed: " + guess);
 }
 

@@ -95,11 +95,13 @@ Result<GridMap> find_moved_grids(const std::vector<Tensor>& folder, const std::v
   return out;
 }
 
-Result<std::vector<Strand>> strands_of(const Tensor& like, const std::vector<MovedGrid>& grids,
-                                       const std::vector<const Tensor*>& found, const Codec& f32) {
+Result<std::vector<InterleavedLane>> lanes_of(const Tensor& like,
+                                              const std::vector<MovedGrid>& grids,
+                                              const std::vector<const Tensor*>& found,
+                                              const Codec& f32) {
   std::vector<MovedGrid> sorted = grids;
   std::ranges::sort(sorted, {}, [](const MovedGrid& moved) { return moved.grid.first; });
-  std::vector<Strand> out;
+  std::vector<InterleavedLane> out;
   std::optional<GridTurns> head;
   uint64_t next = 0;
   for (const MovedGrid& moved : sorted) {
@@ -112,13 +114,13 @@ Result<std::vector<Strand>> strands_of(const Tensor& like, const std::vector<Mov
       return no_turns(like);
     }
     next += turns->run;
-    Strand strand{from, turns->run * moved.element_values};
+    InterleavedLane lane{from, turns->run * moved.element_values};
     if (!is_in_order(axes)) {
-      CKPT_ASSIGN(strand.tensor, in_folder_order(from, axes, f32));
-    } else if (strand.run_values % from.codec->block_values != 0) {
-      strand.tensor = stored_as_f32(from, f32);
+      CKPT_ASSIGN(lane.tensor, in_folder_order(from, axes, f32));
+    } else if (lane.run_values % from.codec->block_values != 0) {
+      lane.tensor = stored_as_f32(from, f32);
     }
-    out.push_back(std::move(strand));
+    out.push_back(std::move(lane));
   }
   if (!head || next != head->period) return no_turns(like);
   return out;

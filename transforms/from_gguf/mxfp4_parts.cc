@@ -3,7 +3,7 @@
 //   X [n, rows, K]  ──▶  X_blocks U8 [n, rows, K/32, 16], X_scales U8 [n, rows, K/32]
 //
 // Source: transformers integrations/mxfp4.py, which loads no other layout.
-#include "core/computed/woven_source.h"
+#include "core/computed/interleaved_source.h"
 #include "transforms/from_gguf/folder.h"
 
 namespace ckpt {

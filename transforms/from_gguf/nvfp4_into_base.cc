@@ -19,10 +19,10 @@ namespace {
 
 constexpr uint64_t kMaxNormValues = 1 << 20;
 
-class Returner {
+class BaseWriter {
  public:
   // `has_values`: the tensors of the base have bytes, by which it is known to be the file's.
-  Returner(const Checkpoint& file, Checkpoint base, bool has_values, const Context& context)
+  BaseWriter(const Checkpoint& file, Checkpoint base, bool has_values, const Context& context)
       : file_(file), base_(std::move(base)), has_values_(has_values), context_(context) {
     for (const Tensor& tensor : file_.tensors) by_name_[tensor.name] = &tensor;
   }
@@ -179,7 +179,7 @@ class Returner {
   bool has_values_;
   const Context& context_;
   std::unordered_map<std::string, const Tensor*> by_name_;
-  Forward forward_;
+  ForwardResult forward_;
   uint64_t weights_ = 0;  // that are NVFP4
 };
 
@@ -187,23 +187,23 @@ class Returner {
 
 Result<Checkpoint> nvfp4_into_base(const Checkpoint& file, Checkpoint base,
                                    const Context& context) {
-  Returner returner(file, std::move(base), true, context);
-  CKPT_ASSIGN(Checkpoint out, returner.run());
-  context.note("{} weights are the file's; all else is BASE's", returner.weights());
+  BaseWriter writer(file, std::move(base), true, context);
+  CKPT_ASSIGN(Checkpoint out, writer.run());
+  context.note("{} weights are the file's; all else is BASE's", writer.weights());
   return out;
 }
 
 Result<Checkpoint> nvfp4_into_skeleton(const Checkpoint& file, Checkpoint skeleton,
                                        const std::vector<Tensor>& others, const Context& context) {
-  Returner returner(file, std::move(skeleton), false, context);
-  CKPT_ASSIGN(Checkpoint out, returner.run());
+  BaseWriter writer(file, std::move(skeleton), false, context);
+  CKPT_ASSIGN(Checkpoint out, writer.run());
   std::unordered_map<std::string_view, const Tensor*> by_name;
   for (const Tensor& tensor : others) by_name[tensor.name] = &tensor;
   for (Tensor& tensor : out.tensors) {
     const auto* found = find_mapped(by_name, std::string_view(tensor.name));
     if (found != nullptr && !tensor.has_scales()) tensor = **found;
   }
-  context.note("{} weights stay NVFP4", returner.weights());
+  context.note("{} weights stay NVFP4", writer.weights());
   return out;
 }
 

@@ -126,11 +126,11 @@ Status follow_token_ids(const Metadata& made, const Checkpoint& file, Checkpoint
     if (old != nullptr && !are_equal(*old, entry.value)) changed.append(entry.key, entry.value);
   }
   for (const char* path : {"config.json", "generation_config.json"}) {
-    CKPT_ASSIGN(const auto said, read_object(folder, path));
-    if (said == nullptr) continue;
-    JsonValue config = *said;
+    CKPT_ASSIGN(const auto declared, read_object(folder, path));
+    if (declared == nullptr) continue;
+    JsonValue config = *declared;
     add_token_ids(changed, config);
-    if (config != *said) folder.set_document(path, config.dump(2) + "\n");
+    if (config != *declared) folder.set_document(path, config.dump(2) + "\n");
   }
   return {};
 }

@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/computed/interleaved_source.h"
 #include "core/computed/strided_source.h"
-#include "core/computed/woven_source.h"
 #include "core/model/checkpoint.h"
 
 namespace ckpt {
@@ -64,7 +64,7 @@ Result<std::optional<std::vector<uint32_t>>> returned_columns(const Tensor& made
 //
 // to-gguf says it in the sources that it makes: a grid of elements of one tensor of the folder. So
 // this file needs no table of changes: a grid is put in the folder's order and several of them are
-// woven, or it is refused.
+// interleaved, or it is rejected.
 
 // A tensor of the GGUF that is a grid of elements of one tensor of the folder.
 struct MovedGrid {
@@ -81,10 +81,12 @@ using GridMap = std::map<size_t, std::vector<MovedGrid>>;
 Result<GridMap> find_moved_grids(const std::vector<Tensor>& folder, const std::vector<Tensor>& made,
                                  std::vector<size_t>& wanted);
 
-// The parts that `like` of the folder is woven of, in order: `found` are the file's tensors.
+// The parts that `like` of the folder interleaves, in order: `found` are the file's tensors.
 // Values that are put in another order are decoded to `f32` unless they are plain.
 // Fails: kUnsupported: grids that are not all of `like`, or alternate in no regular way.
-Result<std::vector<Strand>> strands_of(const Tensor& like, const std::vector<MovedGrid>& grids,
-                                       const std::vector<const Tensor*>& found, const Codec& f32);
+Result<std::vector<InterleavedLane>> lanes_of(const Tensor& like,
+                                              const std::vector<MovedGrid>& grids,
+                                              const std::vector<const Tensor*>& found,
+                                              const Codec& f32);
 
 }  // namespace ckpt

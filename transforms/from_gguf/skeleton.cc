@@ -184,7 +184,7 @@ bool says(const MetaValue& found, const MetaValue& made) {
 
 // Keys of the family: others say how the file was made, not what the model is. An absent key says
 // what llama.cpp takes without it.
-Status check_keys(const Checkpoint& file, const Checkpoint& folder, Forward& forward) {
+Status check_keys(const Checkpoint& file, const Checkpoint& folder, ForwardResult& forward) {
   const Model& model = forward.model;
   Metadata made;
   CKPT_TRY(add_early_keys(folder, model, made));
@@ -238,8 +238,8 @@ bool keeps_f32(std::string_view name) {
          (is_of_nemotron && (name.ends_with(".mixer.A_log") || name.ends_with(".mixer.D")));
 }
 
-Result<Forward> run_forward(const Checkpoint& folder, const Context& context) {
-  Forward out;
+Result<ForwardResult> run_forward(const Checkpoint& folder, const Context& context) {
+  ForwardResult out;
   CKPT_ASSIGN(out.model, read_model(folder));
   CKPT_ASSIGN(std::vector<NamedTensor> selected,
               select_tensors(folder, true, out.model, context.codecs));
@@ -262,7 +262,7 @@ Result<Checkpoint> make_skeleton(const Checkpoint& file, const JsonValue& config
     if (!parameter.is_required) optional.insert(tensor.name);
     out.tensors.push_back(std::move(tensor));
   }
-  CKPT_ASSIGN(const Forward forward, run_forward(out, context));
+  CKPT_ASSIGN(const ForwardResult forward, run_forward(out, context));
   std::set<std::string_view> names;
   for (const Tensor& tensor : file.tensors) names.insert(tensor.name);
   std::set<const ByteSource*> used;
@@ -286,7 +286,7 @@ Result<Checkpoint> make_skeleton(const Checkpoint& file, const JsonValue& config
   return out;
 }
 
-Status check_forward(const Checkpoint& file, const Checkpoint& folder, Forward& forward) {
+Status check_forward(const Checkpoint& file, const Checkpoint& folder, ForwardResult& forward) {
   CKPT_TRY(check_keys(file, folder, forward));
   std::unordered_map<std::string_view, const Tensor*> made;
   for (const Tensor& tensor : forward.tensors) made[tensor.name] = &tensor;

@@ -24,7 +24,8 @@ class TensorFields {
     const auto has_quirk = [&](std::string_view word) { return has_word(family.quirks, word); };
     if (has_quirk("lists_mlp_types")) add_mlp_types();
     if (has_quirk("per_layer_inputs")) add_layer_inputs();
-    for (const std::string_view told : words_after(family.quirks, "tells:")) add_told(told);
+    for (const std::string_view told : words_after(family.quirks, "tells:"))
+      add_presence_field(told);
     const Tensor* up = file_.find_tensor("blk.0.ffn_up.weight");
     if (up != nullptr && has_quirk("width_of_up")) config_["intermediate_size"] = up->rows();
     if (has_quirk("noaux_router") && has_anywhere("exp_probs_b.bias")) {
@@ -67,7 +68,7 @@ class TensorFields {
   }
 
   // Fields that say whether tensors are there, in the words "tells:FIELD=TENSOR" of a family.
-  void add_told(std::string_view told) {
+  void add_presence_field(std::string_view told) {
     const size_t sign = told.find('=');
     const std::string_view tensor = told.substr(sign + 1);
     if (tensor.starts_with("ssm_") && !has_anywhere("ssm_in.weight")) return;

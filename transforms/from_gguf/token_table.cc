@@ -94,7 +94,7 @@ std::optional<bool> tokenizer_flag(const Checkpoint& file, std::string_view name
   return std::get<uint64_t>(value->value) != 0;
 }
 
-bool is_beside_pieces(const TokenTable& table, size_t id) {
+bool is_outside_pieces_file(const TokenTable& table, size_t id) {
   const TokenType type = table.type(id);
   return (type == TokenType::kControl || type == TokenType::kUserDefined) &&
          table.scores[id] == kAddedTokenScore;
@@ -114,7 +114,7 @@ std::optional<uint64_t> unknown_piece(const Checkpoint& file, const TokenTable& 
   }
   if (out) return out;
   out = special_id(file, table, "unknown");
-  return out && is_beside_pieces(table, *out) ? out : std::nullopt;
+  return out && is_outside_pieces_file(table, *out) ? out : std::nullopt;
 }
 
 size_t piece_count(const TokenTable& table) {
@@ -123,7 +123,7 @@ size_t piece_count(const TokenTable& table) {
     const TokenType type = table.type(count - 1);
     const bool is_padding =
         type == TokenType::kUnused && table.text(count - 1) == fmt::format("[PAD{}]", count - 1);
-    if (!is_beside_pieces(table, count - 1) && !is_padding) break;
+    if (!is_outside_pieces_file(table, count - 1) && !is_padding) break;
     --count;
   }
   return count;

@@ -49,7 +49,7 @@ size_t piece_count(const TokenTable& table);
 std::optional<uint64_t> unknown_piece(const Checkpoint& file, const TokenTable& table);
 
 // Whether a file next to tokenizer.model names the token.
-bool is_beside_pieces(const TokenTable& table, size_t id);
+bool is_outside_pieces_file(const TokenTable& table, size_t id);
 
 // Whether the scores are places of merges, as a tokenizer.json without tokenizer.model gives them.
 bool has_merge_places(const TokenTable& table);

@@ -306,7 +306,7 @@ JsonValue tokenizer_config(const Checkpoint& file, const TokenTable& table) {
 JsonValue added_tokens_decoder(const TokenTable& table) {
   JsonValue out = JsonValue::object();
   for (size_t id = 0; id < table.size(); ++id) {
-    if (!is_beside_pieces(table, id)) continue;
+    if (!is_outside_pieces_file(table, id)) continue;
     JsonValue token = added_token(table, id, false);
     token.erase("id");
     out[std::to_string(id)] = std::move(token);
@@ -340,8 +340,8 @@ void add_chat_templates(const Checkpoint& file, Checkpoint& folder,
 Status add_tokenizer_documents(const Checkpoint& file, Checkpoint& folder,
                                std::vector<std::string>& guessed) {
   CKPT_ASSIGN(const TokenTable table, read_token_table(file));
-  const std::string* said = file.metadata.find_text("tokenizer.ggml.model");
-  const std::string model = said == nullptr ? "absent" : *said;
+  const std::string* declared = file.metadata.find_text("tokenizer.ggml.model");
+  const std::string model = declared == nullptr ? "absent" : *declared;
   JsonValue config = tokenizer_config(file, table);
   JsonValue tokenizer;
   if (model == "gpt2") {
@@ -384,9 +384,9 @@ Result<bool> name_tokens(const Checkpoint& file, std::span<const std::string> ke
                          Checkpoint& folder) {
   constexpr const char* kPath = "tokenizer_config.json";
   CKPT_ASSIGN(const TokenTable table, read_token_table(file));
-  CKPT_ASSIGN(const auto said, read_object(folder, kPath));
-  if (said == nullptr) return false;
-  JsonValue config = *said;
+  CKPT_ASSIGN(const auto declared, read_object(folder, kPath));
+  if (declared == nullptr) return false;
+  JsonValue config = *declared;
   for (const TokenKind& kind : kOrder) {
     // config.json has the numbers of these three.
     const bool is_of_config = has_word("bos eos padding", kind.kind);
@@ -395,7 +395,7 @@ Result<bool> name_tokens(const Checkpoint& file, std::span<const std::string> ke
     if (std::ranges::find(keys, key_of(kind)) == keys.end()) continue;
     config[std::string(kind.field)] = table.text(*id);
   }
-  if (config == *said) return false;
+  if (config == *declared) return false;
   folder.set_document(kPath, config.dump(2) + "\n");
   return true;
 }

@@ -33,9 +33,9 @@ Result<Tensor> run_of_one(const Tensor& from, std::span<const MovedRows> rows, b
 }
 
 Tensor& tensor_of(Tensor& piece) { return piece; }
-Tensor& tensor_of(Strand& strand) { return strand.tensor; }
+Tensor& tensor_of(InterleavedLane& lane) { return lane.tensor; }
 
-// Pieces that are joined or woven must be of one type.
+// Pieces that are joined or interleaved must be of one type.
 template <class Piece>
 void decode_where_types_differ(std::vector<Piece>& pieces, const Codec& f32) {
   const bool differ = std::ranges::any_of(
@@ -52,7 +52,7 @@ Result<Tensor> finished(Tensor joined, const Tensor& like, const Tensor& made,
   out.home = like.home;
   if (!is_mxfp4(like)) {
     CKPT_ASSIGN(out, recode(std::move(out), types.target));
-    return undone(std::move(out), made);
+    return undo_changes(std::move(out), made);
   }
   if (plain_dtype(*out.codec) == Dtype::kMxfp4) return out;
   return misuse_hint("no --base, which gives experts of one type with --to",
@@ -62,7 +62,7 @@ Result<Tensor> finished(Tensor joined, const Tensor& like, const Tensor& made,
 
 }  // namespace
 
-Result<Tensor> undone(Tensor tensor, const Tensor& made) {
+Result<Tensor> undo_changes(Tensor tensor, const Tensor& made) {
   const std::span<const ValueOp> ops = made.ops();
   for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
     CKPT_ASSIGN(std::optional<ValueOp> back, inverse(*op, made));
@@ -95,9 +95,9 @@ Result<Tensor> returned_tensor(const Tensor& like, const std::vector<MovedRows>&
 
 Result<Tensor> returned_tensor(const Tensor& like, const std::vector<MovedGrid>& grids,
                                const TensorPairs& pairs, const TargetTypes& types) {
-  CKPT_ASSIGN(std::vector<Strand> strands, strands_of(like, grids, pairs.found, types.f32));
-  decode_where_types_differ(strands, types.f32);
-  CKPT_ASSIGN(Tensor out, weave(strands, like.shape));
+  CKPT_ASSIGN(std::vector<InterleavedLane> lanes, lanes_of(like, grids, pairs.found, types.f32));
+  decode_where_types_differ(lanes, types.f32);
+  CKPT_ASSIGN(Tensor out, interleave(lanes, like.shape));
   out.name = pairs.found[grids[0].gguf]->name;
   return finished(std::move(out), like, pairs.made[grids[0].gguf], types);
 }

@@ -135,7 +135,7 @@ bool is_moved_alone(const Tensor& tensor) {
 }
 
 // Their values are those of the tensor that they move from.
-Tensor before_the_move(Tensor tensor) {
+Tensor before_move(Tensor tensor) {
   if (!is_moved_alone(tensor)) return tensor;
   Recoded& recoded = std::get<Recoded>(tensor.origin);
   recoded.repack = nullptr;
@@ -144,7 +144,7 @@ Tensor before_the_move(Tensor tensor) {
 }
 
 Status check_requantize(const Job& job, const Tensor& tensor, Dtype from, Dtype to) {
-  if (!is_block_type(from) || is_sum(tensor)) return {};
+  if (!is_block_type(from) || is_lora_merge(tensor)) return {};
   if (!job.options.allow_requantize && !job.has_sums) {
     return misuse_hint(
         "a BF16 or F32 checkpoint as input, or --allow-requantize (of a step: "
@@ -196,12 +196,12 @@ Result<Tensor> convert(Job& job, Tensor tensor, Dtype from, Dtype to) {
   }
   const Codec* codec = find_target_codec(job.context.codecs, to);
   if (codec == nullptr) return unsupported("{}: {} cannot be encoded", place, info(to).name);
-  if (is_sum(tensor)) {
+  if (is_lora_merge(tensor)) {
     choose_type_of_sum(job, tensor, from, to);
   } else if (is_block_type(from) && is_block_type(to)) {
     ++job.requantized;
   }
-  CKPT_ASSIGN(tensor, round_as_made(before_the_move(std::move(tensor)), from));
+  CKPT_ASSIGN(tensor, round_as_made(before_move(std::move(tensor)), from));
   CKPT_ASSIGN(tensor, recode(std::move(tensor), *codec));
   Recoded& recoded = std::get<Recoded>(tensor.origin);
   recoded.weights = std::move(weights);
@@ -227,7 +227,7 @@ Result<Tensor> quantize_tensor(Job& job, MixtureChooser& chooser, Tensor tensor)
   CKPT_ASSIGN(tensor, drop_unit_axes(std::move(tensor)));
   const TypeRule* rule = find_rule(job, chooser, tensor);
   const bool is_kept = (rule != nullptr && !rule->type) || !may_quantize(tensor.name, tensor.shape);
-  if (is_kept && !is_sum(tensor)) return tensor;
+  if (is_kept && !is_lora_merge(tensor)) return tensor;
   const auto from = plain_dtype(*tensor.codec);
   if (!from) {
     return unsupported("tensor '{}': stored as {}, which no GGUF file holds", tensor.name,
@@ -238,7 +238,7 @@ Result<Tensor> quantize_tensor(Job& job, MixtureChooser& chooser, Tensor tensor)
   CKPT_ASSIGN(const Dtype to, chooser.choose({tensor.name, tensor.shape, *from, given}));
   // Codes that to-gguf kept, which another quantized type would round a second time.
   if (!given && moved_scheme(tensor) == Scheme::kPackedInt4) return tensor;
-  if (to != *from || is_sum(tensor)) return convert(job, std::move(tensor), *from, to);
+  if (to != *from || is_lora_merge(tensor)) return convert(job, std::move(tensor), *from, to);
   // Without a matrix even a copy is refused, as by llama-quantize: the file would claim one.
   if (job.imatrix == nullptr) {
     CKPT_TRY(in(fmt::format("tensor '{}'", tensor.name), weights_for(job, tensor, to)));
@@ -321,7 +321,7 @@ Result<Checkpoint> quantize(Checkpoint checkpoint, const OptionValues& options,
     CKPT_ASSIGN(job.moments, read_moments_file(job.options.moments, context));
     job.model_type = architecture_of(checkpoint);
   }
-  job.has_sums = std::ranges::any_of(checkpoint.tensors, is_sum);
+  job.has_sums = std::ranges::any_of(checkpoint.tensors, is_lora_merge);
   ModelFacts facts;
   if (is_block_type(job.options.mixture->base)) {
     CKPT_TRY(require_model(checkpoint));

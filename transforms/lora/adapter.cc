@@ -193,7 +193,7 @@ Failure other_shape(const Tensor& ours, const Tensor& theirs) {
                  fmt::join(ours.shape, ", "), theirs.name, fmt::join(theirs.shape, ", "));
 }
 
-Result<Tensor> turned_factor(const Tensor& tensor) {
+Result<Tensor> transposed_factor(const Tensor& tensor) {
   const uint64_t rows = tensor.rows(), columns = tensor.row_values();
   CKPT_ASSIGN(Tensor out, take_grid(tensor, {0, {1, columns, rows}, {0, 1, columns}}));
   return reshape(std::move(out), {columns, rows});

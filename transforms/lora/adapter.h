@@ -187,7 +187,7 @@ void note_unknown(const Adapter& adapter, const Context& context);
 Failure other_shape(const Tensor& ours, const Tensor& theirs);
 
 // [columns, rows] of a matrix.
-Result<Tensor> turned_factor(const Tensor& tensor);
+Result<Tensor> transposed_factor(const Tensor& tensor);
 
 // Makes `modules` of `tensors`. Fails: kCorrupt, kUnsupported, as read_adapter.
 using ParseKey = std::function<Result<AdapterKey>(const std::string& tensor)>;

@@ -53,11 +53,11 @@ Status check_magnitude(const AdapterConfig& config, const AdapterModule& module,
 
 // Each part with those that it needs.
 Status check_pairs(const AdapterConfig& config, const AdapterModule& module) {
-  struct Needs {
+  struct RequiredPart {
     AdapterPart part, other;
     std::string_view name;
   };
-  constexpr Needs kNeeds[] = {
+  constexpr RequiredPart kRequiredParts[] = {
       {AdapterPart::kA, AdapterPart::kB, "lora_B"},
       {AdapterPart::kB, AdapterPart::kA, "lora_A"},
       {AdapterPart::kBBias, AdapterPart::kB, "lora_B"},
@@ -66,7 +66,7 @@ Status check_pairs(const AdapterConfig& config, const AdapterModule& module) {
       {AdapterPart::kEmbeddingA, AdapterPart::kEmbeddingB, "lora_embedding_B"},
       {AdapterPart::kEmbeddingB, AdapterPart::kEmbeddingA, "lora_embedding_A"},
   };
-  for (const Needs& each : kNeeds) {
+  for (const RequiredPart& each : kRequiredParts) {
     const Tensor* found = module.find(each.part);
     if (found == nullptr || module.find(each.other) != nullptr) continue;
     return corrupt("tensor '{}': '{}' has no {}", found->name, module.name, each.name);

@@ -29,15 +29,15 @@ constexpr std::string_view kIdleKeys[] = {"adapter.type", "adapter.lora.task_nam
                                           "adapter.lora.prompt_prefix"};
 
 Status check_adapter_keys(const Checkpoint& file) {
-  const auto said = [&](std::string_view key) {
+  const auto declared = [&](std::string_view key) {
     const std::string* text = file.metadata.find_text(key);
     return text == nullptr ? std::string("missing") : fmt::format("'{}'", *text);
   };
-  if (said("general.type") != "'adapter'") {
-    return misuse("general.type is {}; expected 'adapter'", said("general.type"));
+  if (declared("general.type") != "'adapter'") {
+    return misuse("general.type is {}; expected 'adapter'", declared("general.type"));
   }
-  if (said("adapter.type") != "'lora'") {
-    return unsupported("adapter.type is {}; expected 'lora'", said("adapter.type"));
+  if (declared("adapter.type") != "'lora'") {
+    return unsupported("adapter.type is {}; expected 'lora'", declared("adapter.type"));
   }
   if (file.metadata.architecture().empty()) return corrupt("general.architecture is missing");
   for (const MetaEntry& entry : file.metadata.entries) {
@@ -113,7 +113,7 @@ Status take_tensors(Checkpoint file, Adapter& out, const Context& context) {
     if (!tensor.is_plain_float()) tensor = stored_as_f32(tensor, f32);
     const bool is_turned = tensor.name == std::string(kTokenEmbeddings) + std::string(kFirstFactor);
     if (is_turned && tensor.shape.size() == 2 && tensor.values() > 0) {
-      CKPT_ASSIGN(tensor, turned_factor(tensor));
+      CKPT_ASSIGN(tensor, transposed_factor(tensor));
     }
   }
   out.tensors = std::move(file.tensors);
@@ -130,7 +130,7 @@ Failure no_place(const std::string& name, std::string_view what) {
 
 class FolderNames {
  public:
-  FolderNames(const Adapter& adapter, const Checkpoint& folder, const Forward& forward,
+  FolderNames(const Adapter& adapter, const Checkpoint& folder, const ForwardResult& forward,
               Codecs codecs)
       : adapter_(adapter), folder_(folder), made_(forward.tensors), codecs_(codecs) {
     for (size_t i = 0; i < made_.size(); ++i) by_name_[made_[i].name] = i;
@@ -282,7 +282,7 @@ class FolderNames {
 
   // Without the changes that to-gguf makes to the values of `made`, stored.
   Result<Tensor> returned(Tensor part, const Tensor& made) const {
-    CKPT_ASSIGN(const Tensor back, undone(part, made));
+    CKPT_ASSIGN(const Tensor back, undo_changes(part, made));
     if (back.is_stored()) return part;
     CKPT_ASSIGN(const RowSample all, sample_rows(back, UINT64_MAX));
     return make_f32_tensor(part.name, part.shape, all.values, codecs_);
@@ -323,7 +323,7 @@ Result<Adapter> adapter_for_folder(const Adapter& adapter, const Checkpoint& fol
   std::erase_if(weights.tensors, [](const Tensor& tensor) {
     return is_side_scale(tensor.name) || is_quantizer(tensor.name);
   });
-  CKPT_ASSIGN(const Forward forward, run_forward(weights, context.quiet()));
+  CKPT_ASSIGN(const ForwardResult forward, run_forward(weights, context.quiet()));
   const std::string_view name = forward.model.family->name;
   if (name != adapter.architecture) {
     return misuse("general.architecture is '{}'; the base is '{}'", adapter.architecture, name);

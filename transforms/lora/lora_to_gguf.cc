@@ -141,7 +141,7 @@ class AdapterToGguf {
     CKPT_TRY(check_rank(adapter_.config, module, *a, a->rows()));
     Tensor left = *b, right = *a;
     if (name == "token_embd.weight") {
-      CKPT_ASSIGN(right, turned_factor(*a));
+      CKPT_ASSIGN(right, transposed_factor(*a));
     } else {
       CKPT_ASSIGN(const std::vector<RowRun> runs, row_runs(weight));
       if (b->rows() != weight.before->rows() || a->row_values() != weight.before->row_values()) {

@@ -119,9 +119,10 @@ class LoraMerge {
   // Unsloth wrote the columns of lora_B in another order without saying so until late 2026.
   void note_unknown_order() const {
     const bool is_by_unsloth = adapter_.config.base.find("unsloth") != std::string::npos;
-    const bool is_told =
+    const bool is_declared =
         given_.order != ColumnOrder::kFromFile || !adapter_.config.b_layout.empty();
-    if (!is_by_unsloth || is_told || std::ranges::none_of(adapter_.modules, is_stack_of_experts)) {
+    if (!is_by_unsloth || is_declared ||
+        std::ranges::none_of(adapter_.modules, is_stack_of_experts)) {
       return;
     }
     context_.note(
@@ -284,15 +285,15 @@ class LoraMerge {
     CKPT_TRY(check_matrix(b));
     Tensor left = b, right = a;
     if (is_turned) {
-      CKPT_ASSIGN(left, turned_factor(b));
-      CKPT_ASSIGN(right, turned_factor(a));
+      CKPT_ASSIGN(left, transposed_factor(b));
+      CKPT_ASSIGN(right, transposed_factor(a));
     }
     CKPT_TRY(check_rank(adapter_.config, module, a, right.rows()));
     const bool is_conv1d =
         weights_.is_conv1d(module.name) && !adapter_.config.has_parameter(module.name);
     if (is_conv1d) {
-      CKPT_ASSIGN(Tensor turned, turned_factor(left));
-      CKPT_ASSIGN(left, turned_factor(right));
+      CKPT_ASSIGN(Tensor turned, transposed_factor(left));
+      CKPT_ASSIGN(left, transposed_factor(right));
       right = std::move(turned);
     }
     LowRankUpdate update = update_of(module, std::move(left), std::move(right));
@@ -363,8 +364,8 @@ class LoraMerge {
     CKPT_TRY(check_matrix(b));
     CKPT_TRY(check_rank(adapter_.config, module, a, a.rows()));
     CKPT_ASSIGN(Tensor* const weight, target(module, a, kWeight));
-    CKPT_ASSIGN(Tensor left, turned_factor(a));
-    CKPT_ASSIGN(Tensor right, turned_factor(b));
+    CKPT_ASSIGN(Tensor left, transposed_factor(a));
+    CKPT_ASSIGN(Tensor right, transposed_factor(b));
     LowRankUpdate update = update_of(module, std::move(left), std::move(right));
     update.column_norms = update.magnitudes.has_value();
     update.rounds_delta = !update.column_norms;

@@ -42,7 +42,7 @@ Result<Tensor> OwnCodecs::encoded(const Tensor& like, Tensor made) {
   const auto type = plain_dtype(codec);
   if (how_.encodes_later) {
     const bool needs_weights = type && info(*type).importance == ImportanceUse::kNeeded;
-    if (is_sum(out) && !needs_weights) return out;
+    if (is_lora_merge(out) && !needs_weights) return out;
     return unsupported_hint("ckpt convert IN FLOATS --to f32, then FLOATS as IN",
                             "tensor '{}' is {}{}; it cannot get another type in the same command",
                             like.name, codec.name,

@@ -27,7 +27,7 @@ Status take_list(const std::string& text, Calibration& out) {
   if (!json.is_object() || json.members().empty()) {
     return corrupt("no activation maxima in it; expected {{\"MODULE\": NUMBER, ...}}");
   }
-  ToldOfModules told;
+  ModuleValues told;
   for (const auto& [module, value] : json.members()) {
     const std::string& token = value.token();
     const auto amax = number_from<float>(token);
@@ -54,7 +54,7 @@ Status take_scales(const Checkpoint& from, Calibration& out) {
   const std::set<std::string> fp8 = fp8_modules(from);
   CKPT_ASSIGN(const auto config, read_quant_config(from));
   const bool all_fp8 = config && config->algo.name == "FP8";
-  ToldOfModules told;
+  ModuleValues told;
   for (const Tensor& tensor : from.tensors) {
     const std::string& name = tensor.name;
     if (name.ends_with(".pre_quant_scale")) {

@@ -50,9 +50,9 @@ std::optional<Owner> owner_of(std::string_view name) {
                quantizer.substr(0, quantizer.size() - kEnding.size()), leaf};
 }
 
-class Taker {
+class CalibrationReader {
  public:
-  Taker(const ExportOptions& options, const Context& context)
+  CalibrationReader(const ExportOptions& options, const Context& context)
       : options_(options), context_(context) {}
 
   Result<Calibration> run(Checkpoint& checkpoint) {
@@ -116,7 +116,7 @@ class Taker {
   const ExportOptions& options_;
   const Context& context_;
   Calibration out_;
-  ToldOfModules told_;
+  ModuleValues told_;
   NameCount unused_;
 };
 
@@ -222,7 +222,7 @@ Result<float> read_scalar(const Tensor& tensor) {
 
 Result<Calibration> take_quantizers(Checkpoint& checkpoint, const ExportOptions& options,
                                     const Context& context) {
-  return Taker(options, context).run(checkpoint);
+  return CalibrationReader(options, context).run(checkpoint);
 }
 
 Result<Calibration> take_calibration(Checkpoint& checkpoint, const ExportOptions& options,

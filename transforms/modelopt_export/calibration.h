@@ -46,7 +46,7 @@ struct Calibration {
 
 // Values of modules by input_key, from one file or checkpoint: two names of one module must have
 // the same.
-class ToldOfModules {
+class ModuleValues {
  public:
   // Fails: kCorrupt, naming both.
   template <class Map>

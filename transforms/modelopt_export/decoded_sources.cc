@@ -110,7 +110,7 @@ Result<Checkpoint> take_int4(Checkpoint checkpoint, const ExportOptions& options
                              const Context& context, SourceWeights& out) {
   CKPT_ASSIGN(const QuantStatement statement, read_quant_statement(checkpoint));
   if (statement.method != "compressed-tensors" || !has_packed_int4(checkpoint)) return checkpoint;
-  CKPT_TRY(check_said_cache(statement, options));
+  CKPT_TRY(check_declared_cache(statement, options));
   CKPT_ASSIGN(checkpoint, join_packed_weights(std::move(checkpoint), context.codecs));
   for (Tensor& tensor : checkpoint.tensors) {
     if (!is_made_of_words(tensor)) continue;
@@ -126,7 +126,7 @@ Result<Checkpoint> take_int4(Checkpoint checkpoint, const ExportOptions& options
 Result<Checkpoint> take_fp8(Checkpoint checkpoint, const Context& context, Fp8Source& out) {
   CKPT_ASSIGN(const QuantStatement statement, read_quant_statement(checkpoint));
   if (statement.method != kFp8Method) return checkpoint;
-  out.said = statement.said;
+  out.declared = statement.declared;
   out.pairs = find_scaled_pairs(checkpoint);
   CKPT_ASSIGN(checkpoint, join_packed_weights(std::move(checkpoint), context.codecs));
   std::vector<Tensor> tensors;
@@ -208,9 +208,9 @@ void add_kept_scales(Checkpoint& checkpoint, const Fp8Source& source) {
 Status write_fp8_config(Checkpoint& checkpoint, const Fp8Source& source) {
   CKPT_ASSIGN(std::optional<JsonText> config, read_config(checkpoint));
   if (!config) return {};
-  JsonText said = source.said;
-  said.set("moe_quant_algo", JsonText::text("NVFP4"));
-  set_quant_statement(*config, std::move(said));
+  JsonText declared = source.declared;
+  declared.set("moe_quant_algo", JsonText::text("NVFP4"));
+  set_quant_statement(*config, std::move(declared));
   checkpoint.set_document("config.json", config->dump(2) + "\n");
   return {};
 }

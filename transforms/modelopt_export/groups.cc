@@ -10,7 +10,7 @@
 #include <set>
 
 #include "core/model/tensor_names.h"
-#include "transforms/facts/family_kin.h"
+#include "transforms/facts/family_by_prefix.h"
 
 namespace ckpt {
 namespace {
@@ -55,7 +55,7 @@ bool has_family(const SharedInput& rule, std::string_view model_type, std::strin
 }  // namespace
 
 SharedGroup find_group(std::string_view module, std::string_view model_type) {
-  const Family* family = kin_of(model_type);
+  const Family* family = family_by_prefix(model_type);
   const std::string_view quirks = family == nullptr ? std::string_view() : family->quirks;
   for (const SharedInput& rule : kSharedInputs) {
     if (!has_family(rule, model_type, quirks)) continue;

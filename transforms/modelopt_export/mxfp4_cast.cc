@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/computed/turned_source.h"
+#include "core/computed/transposed_source.h"
 #include "transforms/facts/quant_config.h"
 #include "transforms/facts/quant_statement.h"
 #include "transforms/modelopt_export/quantized_sources.h"
@@ -38,7 +38,7 @@ Tensor block_amax_of(const Tensor& weight, Mxfp4BlockAmax::Choice choice, Codecs
   out.codec = &plain_codec(codecs, Dtype::kF32);
   out.origin = Stored{{{Slice{source, 0, source->size_bytes()}}}};
   if (&own == &weight) return out;
-  const auto turned = std::make_shared<const TurnedSource>(out);
+  const auto turned = std::make_shared<const TransposedSource>(out);
   std::swap(out.shape[1], out.shape[2]);
   out.origin = Stored{{{Slice{turned, 0, turned->size_bytes()}}}};
   return out;
@@ -124,14 +124,14 @@ Result<Checkpoint> take_mxfp4(Checkpoint checkpoint, const ExportOptions& option
              std::ranges::none_of(checkpoint.tensors, is_mxfp4_in_parts)) {
     return checkpoint;
   }
-  CKPT_TRY(check_said_cache(statement, options));
+  CKPT_TRY(check_declared_cache(statement, options));
   CKPT_TRY(check_weights_are_read(checkpoint));
   CKPT_TRY(remove_quant_config(checkpoint));
   return checkpoint;
 }
 
-Status check_said_cache(const QuantStatement& statement, const ExportOptions& options) {
-  const JsonText* cache = statement.said.find("kv_cache_scheme");
+Status check_declared_cache(const QuantStatement& statement, const ExportOptions& options) {
+  const JsonText* cache = statement.declared.find("kv_cache_scheme");
   if (cache == nullptr || cache->is_null() || options.kv_cache) return {};
   return misuse_hint(
       "--kv-cache fp8, or --kv-cache none",
@@ -141,7 +141,7 @@ Status check_said_cache(const QuantStatement& statement, const ExportOptions& op
 const Tensor* mxfp4_of(const Tensor& tensor) {
   if (is_mxfp4_in_parts(tensor)) return &tensor;
   if (!tensor.is_stored()) return nullptr;
-  const auto* turned = made_by<TurnedSource>(tensor.stored());
+  const auto* turned = made_by<TransposedSource>(tensor.stored());
   return turned != nullptr && is_mxfp4_in_parts(turned->tensor()) ? &turned->tensor() : nullptr;
 }
 

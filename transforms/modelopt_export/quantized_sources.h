@@ -93,7 +93,7 @@ Result<Checkpoint> take_mxfp4(Checkpoint checkpoint, const ExportOptions& option
                               const Context& context);
 
 // Fails: kUsage: the statement that goes declares a cache, and `options` do not.
-Status check_said_cache(const QuantStatement& statement, const ExportOptions& options);
+Status check_declared_cache(const QuantStatement& statement, const ExportOptions& options);
 
 // The stored MXFP4 of a weight as take_mxfp4 leaves it, in its own order of axes; nullptr for
 // others.
@@ -136,9 +136,9 @@ struct Fp8Source {
   struct Pair {
     Tensor codes, scale;
   };
-  SourceWeights weights;               // of FP8
-  std::map<std::string, Pair> pairs;   // by name of the weight
-  JsonText said = JsonText::object();  // config.json's quantization_config
+  SourceWeights weights;                   // of FP8
+  std::map<std::string, Pair> pairs;       // by name of the weight
+  JsonText declared = JsonText::object();  // config.json's quantization_config
 };
 
 // `checkpoint` with FP8 weights as BF16 that is decoded when it is read, and no statement about

@@ -35,9 +35,10 @@ const Codec& export_codec(Codecs codecs, ExportType type, bool is_stack) {
                       is_stack ? Dialect::kModeloptStack : Dialect::kModelopt);
 }
 
-class Maker {
+class ExportBuilder {
  public:
-  Maker(Checkpoint& checkpoint, const ExportJob& job) : checkpoint_(checkpoint), job_(job) {}
+  ExportBuilder(Checkpoint& checkpoint, const ExportJob& job)
+      : checkpoint_(checkpoint), job_(job) {}
 
   Status run() {
     CKPT_TRY(recode_weights());
@@ -352,7 +353,7 @@ class Maker {
 }  // namespace
 
 Status make_export_tensors(Checkpoint& checkpoint, const ExportJob& job) {
-  return Maker(checkpoint, job).run();
+  return ExportBuilder(checkpoint, job).run();
 }
 
 }  // namespace ckpt

@@ -48,7 +48,7 @@ class Finder {
     for (NormReaders& norm : find_norm_readers(index_, model_.model_type)) {
       NormFold fold;
       fold.norm = std::move(norm);
-      CKPT_ASSIGN(const bool known, look_at(fold));
+      CKPT_ASSIGN(const bool known, compare_fold(fold));
       if (known) out.push_back(std::move(fold));
     }
     return out;
@@ -76,7 +76,7 @@ class Finder {
   }
 
   // False when there is nothing to compare.
-  Result<bool> look_at(NormFold& fold) {
+  Result<bool> compare_fold(NormFold& fold) {
     CKPT_ASSIGN(const std::vector<double> columns, column_scales(fold));
     const auto at = index_.find(fold.norm.norm + ".weight");
     if (columns.empty() || !at) return false;

@@ -57,9 +57,10 @@ bool is_cache_scale(const Tensor& tensor) {
   return named && tensor.values() == 1;
 }
 
-class Mover {
+class LayoutConverter {
  public:
-  Mover(const Side& from, const Side& to, const Checkpoint& checkpoint, const Context& context)
+  LayoutConverter(const Side& from, const Side& to, const Checkpoint& checkpoint,
+                  const Context& context)
       : from_(from), to_(to), context_(context) {
     for (const Tensor& tensor : checkpoint.tensors) {
       if (is_movable_fp8(tensor)) fp8_.insert(module_of(tensor.name));
@@ -230,7 +231,7 @@ Result<Checkpoint> change_layout(Checkpoint checkpoint, const OptionValues& opti
   }
   CKPT_TRY(check_weights_are_read(checkpoint));
   CKPT_ASSIGN(const bool says_fp8_cache, check_configuration(checkpoint));
-  Mover mover(from, to, checkpoint, context);
+  LayoutConverter mover(from, to, checkpoint, context);
   for (Tensor& tensor : checkpoint.tensors) CKPT_SET(tensor, mover.moved(tensor));
   mover.note_changes();
   CKPT_ASSIGN(Nvfp4Modules modules, find_modules(checkpoint, to));

@@ -109,7 +109,7 @@ Result<bool> check_configuration(const Checkpoint& checkpoint) {
   }
   if (modelopt) return modelopt->kv_cache_algo.has_value();
   CKPT_ASSIGN(const QuantStatement statement, read_quant_statement(checkpoint));
-  const JsonText* found = &statement.said;
+  const JsonText* found = &statement.declared;
   for (const char* key : {"transform_config", "sparsity_config"}) {
     if (!is_empty(found->find(key))) return not_plain(key);
   }

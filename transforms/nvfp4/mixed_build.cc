@@ -70,19 +70,19 @@ class Builder {
     const LayerPlan& plan = job_.plans[layer];
     const Tensor& weight = job_.weight(layer);
     std::vector<Tensor>& out = built_[layer];
-    switch (plan.fate) {
-      case Fate::kKeep: out.push_back(weight); return {};
-      case Fate::kRescale: {
+    switch (plan.action) {
+      case LayerAction::kKeep: out.push_back(weight); return {};
+      case LayerAction::kRescale: {
         out.push_back(part_as_tensor(weight, 0, job_.context.codecs));
         CKPT_ASSIGN(out.emplace_back(), rescaled_blocks(job_, layer));
         out.push_back(scalar(weight, weight.name + "_scale_2", plan.tensor_scale, job_));
         return {};
       }
-      case Fate::kRequantize: {
+      case LayerAction::kRequantize: {
         CKPT_ASSIGN(out.emplace_back(), encoded_weight(job_, layer));
         return {};
       }
-      case Fate::kPlain: break;
+      case LayerAction::kPlain: break;
     }
     const bool is_quantized = job_.model.layers[layer].is_quantized();
     if (!is_quantized && plan.rows.empty() && plan.columns.empty()) {
@@ -97,7 +97,7 @@ class Builder {
 
   void set_peers(size_t layer) {
     const LayerPlan& plan = job_.plans[layer];
-    if (plan.fate != Fate::kRequantize || plan.peers.size() < 2) return;
+    if (plan.action != LayerAction::kRequantize || plan.peers.size() < 2) return;
     auto& recoded = std::get<Recoded>(built_[layer][0].origin);
     for (const size_t peer : plan.peers) {
       if (peer == layer) continue;
@@ -110,7 +110,7 @@ class Builder {
   void append_input_scale(size_t at, size_t layer, std::vector<Tensor>& out) {
     const LayerPlan& plan = job_.plans[layer];
     Tensor& stored = job_.checkpoint.tensors[at];
-    if (plan.fate == Fate::kPlain || job_.algo != "NVFP4") return;
+    if (plan.action == LayerAction::kPlain || job_.algo != "NVFP4") return;
     out.push_back(plan.input_scale ? scalar(stored, stored.name, *plan.input_scale, job_)
                                    : std::move(stored));
   }
@@ -155,7 +155,7 @@ Status write_documents(MixedJob& job) {
   std::vector<std::string> plain, quantized;
   for (size_t i = 0; i < job.plans.size(); ++i) {
     const MixedLayer& layer = job.model.layers[i];
-    const bool stays = job.plans[i].fate == Fate::kPlain;
+    const bool stays = job.plans[i].action == LayerAction::kPlain;
     (stays ? plain : quantized).push_back(layer.module);
   }
   // Weights of more or fewer axes that are not linear layers here: convolutions, stacks of experts.

@@ -116,7 +116,7 @@ class Folder {
       plan(layer).taken = scale;
       if (scales_[layer].empty()) {
         plan(layer).columns = invert(scale);
-        plan(layer).fate = Fate::kPlain;
+        plan(layer).action = LayerAction::kPlain;
         plan(layer).how = fmt::format("divided by the scale of '{}'", norm.norm);
       } else {
         scales_[layer].clear();

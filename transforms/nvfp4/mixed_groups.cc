@@ -38,14 +38,14 @@ float largest(const Factors& factors) {
   return factors.empty() ? 1 : *std::ranges::max_element(factors);
 }
 
-class Grouper {
+class LayerGrouper {
  public:
-  explicit Grouper(MixedJob& job) : job_(job) {}
+  explicit LayerGrouper(MixedJob& job) : job_(job) {}
 
   Status run() {
     for (size_t i = 0; i < job_.plans.size(); ++i) {
       CKPT_TRY(check_partners(i));
-      set_first_fate(i);
+      set_first_action(i);
       const SharedGroup group = find_group(module(i), job_.model.model_type);
       const std::string key = group.is_fused() ? group.key : module(i);
       weight_groups_[key].push_back(i);
@@ -67,11 +67,11 @@ class Grouper {
   const MixedLayer& layer(size_t at) const { return job_.model.layers[at]; }
   LayerPlan& plan(size_t layer) { return job_.plans[layer]; }
   bool becomes_nvfp4(size_t at) const {
-    return layer(at).is_quantized() ? job_.plans[at].fate != Fate::kPlain
-                                    : job_.plans[at].fate == Fate::kRequantize;
+    return layer(at).is_quantized() ? job_.plans[at].action != LayerAction::kPlain
+                                    : job_.plans[at].action == LayerAction::kRequantize;
   }
 
-  // ---- fates -----------------------------------------------------------------------------------
+  // ---- actions ---------------------------------------------------------------------------------
 
   Status check_partners(size_t at) const {
     if (!layer(at).is_quantized()) return {};
@@ -95,22 +95,22 @@ class Grouper {
     return columns.size() % kBlock == 0;
   }
 
-  void set_first_fate(size_t at) {
+  void set_first_action(size_t at) {
     LayerPlan& found = plan(at);
     if (layer(at).kind == LayerKind::kPlain) {
-      found.fate = Fate::kPlain;
+      found.action = LayerAction::kPlain;
     } else if (layer(at).kind == LayerKind::kFp8) {
-      found.fate = job_.options.fp8_stays_plain ? Fate::kPlain : Fate::kRequantize;
+      found.action = job_.options.fp8_stays_plain ? LayerAction::kPlain : LayerAction::kRequantize;
     } else if (found.columns.empty()) {
-      found.fate = found.rows.empty() ? Fate::kKeep : Fate::kRescale;
+      found.action = found.rows.empty() ? LayerAction::kKeep : LayerAction::kRescale;
     } else if (fits_blocks(found.columns)) {
-      found.fate = Fate::kRescale;
+      found.action = LayerAction::kRescale;
       for (size_t i = 0; i < found.columns.size(); i += kBlock) {
         found.block_columns.push_back(found.columns[i]);
       }
       found.how = "its scale, one a block, multiplied into its block scales";
     } else {
-      found.fate = Fate::kRequantize;
+      found.action = LayerAction::kRequantize;
     }
   }
 
@@ -145,7 +145,7 @@ class Grouper {
     }
     for (const size_t i : members) {
       if (layer(i).is_quantized()) continue;
-      plan(i).fate = Fate::kRequantize;
+      plan(i).action = LayerAction::kRequantize;
       plan(i).how = "servers join it with layers that are quantized";
       promoted_.add(module(i));
     }
@@ -153,7 +153,7 @@ class Grouper {
 
   void demote(size_t at, bool lacks_scale) {
     if (!becomes_nvfp4(at)) return;
-    plan(at).fate = Fate::kPlain;
+    plan(at).action = LayerAction::kPlain;
     plan(at).how = lacks_scale ? "nothing tells the scale of its inputs"
                                : "servers join it with a layer that stays plain";
     (lacks_scale ? scaleless_ : joined_).add(module(at));
@@ -192,7 +192,7 @@ class Grouper {
     Members stored, made;
     for (const size_t i : members) {
       if (!becomes_nvfp4(i)) continue;
-      (plan(i).fate == Fate::kRequantize ? made : stored).push_back(i);
+      (plan(i).action == LayerAction::kRequantize ? made : stored).push_back(i);
     }
     if (stored.empty()) {
       for (const size_t i : made) plan(i).peers = made;
@@ -249,15 +249,15 @@ class Grouper {
   void set_stored(size_t at, float own, float shared) {
     LayerPlan& found = plan(at);
     found.scale_factor = own / shared;
-    if (found.fate == Fate::kKeep && own == shared) return;
-    if (found.fate == Fate::kKeep) {
+    if (found.action == LayerAction::kKeep && own == shared) return;
+    if (found.action == LayerAction::kKeep) {
       int exponent = 0;
       const bool exact = std::frexp(found.scale_factor, &exponent) == 0.5f;
       found.how =
           fmt::format("block scales times {:.6g} for a weight_scale_2 that {}", found.scale_factor,
                       exact ? "all layers joined with it can use" : "it must share");
     }
-    found.fate = Fate::kRescale;
+    found.action = LayerAction::kRescale;
     found.tensor_scale = shared;
   }
 
@@ -302,6 +302,6 @@ class Grouper {
 
 }  // namespace
 
-Status assign_fates(MixedJob& job) { return Grouper(job).run(); }
+Status assign_layer_actions(MixedJob& job) { return LayerGrouper(job).run(); }
 
 }  // namespace ckpt

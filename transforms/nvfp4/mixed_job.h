@@ -1,4 +1,4 @@
-// The fate of each layer on the way to plain NVFP4: decided by mixed_folds, mixed_groups, made
+// The action for each layer on the way to plain NVFP4: decided by mixed_folds, mixed_groups, made
 // by mixed_build.
 //
 //   NVFP4                      ──▶ as it is                       kKeep
@@ -29,7 +29,7 @@ struct MixedOptions {
   bool report_all = false;
 };
 
-enum class Fate : uint8_t { kKeep, kRescale, kRequantize, kPlain };
+enum class LayerAction : uint8_t { kKeep, kRescale, kRequantize, kPlain };
 using Factors = std::vector<float>;  // empty: all 1
 
 // A weight_scale_2 that is given, as the codec computes it from a largest magnitude.
@@ -39,7 +39,7 @@ struct SharedScale {
 };
 
 struct LayerPlan {
-  Fate fate = Fate::kKeep;
+  LayerAction action = LayerAction::kKeep;
   Factors rows, columns, taken;
   Factors block_columns;              // kRescale: a factor for each block of 16 columns
   float scale_factor = 1;             // kRescale: of all block scales, with rows and block_columns
@@ -50,7 +50,7 @@ struct LayerPlan {
   std::optional<float> input_scale;   // new
   std::optional<Tensor> base;         // whose weight is encoded
   std::string how;                    // what was done with its scale
-  bool is_changed() const { return fate != Fate::kKeep; }
+  bool is_changed() const { return action != LayerAction::kKeep; }
 };
 
 struct MixedJob {
@@ -89,9 +89,9 @@ Result<Tensor> rescaled_blocks(const MixedJob& job, size_t layer);
 // LayerPlan::columns. Fails: kCorrupt: scales that are not positive numbers; kIo.
 Status fold_scales(MixedJob& job);
 
-// Decides fates; layers that servers join get one algorithm, weight scale and input scale. Fails:
+// Decides actions; layers that servers join get one algorithm, weight scale and input scale. Fails:
 // kCorrupt: partners that are missing; kIo.
-Status assign_fates(MixedJob& job);
+Status assign_layer_actions(MixedJob& job);
 
 // Measures and notes what was done, layer by layer; before the tensors are built. Fails:
 // kUnsupported: a layer falls below fail_below_db; kIo.

@@ -29,7 +29,7 @@ class Reporter {
 
   Status run() {
     for (size_t i = 0; i < job_.plans.size(); ++i) {
-      if (!is_told(i)) continue;
+      if (!is_reported(i)) continue;
       CKPT_TRY(in(job_.model.layers[i].module, add(i)));
     }
     note_counts();
@@ -40,16 +40,16 @@ class Reporter {
  private:
   const LayerPlan& plan(size_t layer) const { return job_.plans[layer]; }
 
-  bool is_told(size_t layer) const {
+  bool is_reported(size_t layer) const {
     const LayerPlan& found = plan(layer);
     if (job_.model.layers[layer].is_quantized()) return found.is_changed() || !found.how.empty();
-    return found.fate != Fate::kPlain || !found.columns.empty() || !found.rows.empty();
+    return found.action != LayerAction::kPlain || !found.columns.empty() || !found.rows.empty();
   }
 
   // The values that the layer should have: the base's, or those it had, with all factors.
   Result<ValueError> measure(size_t layer) const {
     const LayerPlan& found = plan(layer);
-    if (found.fate == Fate::kRescale) {
+    if (found.action == LayerAction::kRescale) {
       CKPT_ASSIGN(const Tensor made, rescaled_blocks(job_, layer));
       CKPT_ASSIGN(const Tensor exact, recode(made, plain_codec(job_.context.codecs, Dtype::kF32)));
       return measure_error(made, exact);
@@ -66,16 +66,17 @@ class Reporter {
     const auto say = [&](std::string_view text) {
       how += fmt::format("{}{}", how.empty() ? "" : "; ", text);
     };
-    const bool is_made = found.fate == Fate::kRequantize || found.fate == Fate::kPlain;
+    const bool is_made =
+        found.action == LayerAction::kRequantize || found.action == LayerAction::kPlain;
     if (is_made && found.base) say("from the base");
     if (!found.rows.empty()) say("rows times the scale of the layer behind");
     std::string figures;
-    if (found.base && found.fate == Fate::kRequantize) {
+    if (found.base && found.action == LayerAction::kRequantize) {
       CKPT_ASSIGN(const Tensor now, effective_weight(job_, layer));
       CKPT_ASSIGN(const ValueError before, measure_error(now, *found.base));
       figures += fmt::format(", {:.1f} dB before", before.sqnr_db());
     }
-    if (found.fate == Fate::kRequantize || found.fate == Fate::kRescale) {
+    if (found.action == LayerAction::kRequantize || found.action == LayerAction::kRescale) {
       CKPT_ASSIGN(const ValueError after, measure(layer));
       const bool is_exact = after.noise <= 0;
       figures += is_exact
@@ -85,7 +86,7 @@ class Reporter {
     }
     out.text = fmt::format("{}: {} -> {}{}{}", job_.model.layers[layer].module,
                            job_.model.layers[layer].was(),
-                           found.fate == Fate::kPlain ? "plain" : job_.algo,
+                           found.action == LayerAction::kPlain ? "plain" : job_.algo,
                            how.empty() ? "" : fmt::format(" ({})", how), figures);
     reports_.push_back(std::move(out));
     return {};
@@ -96,11 +97,11 @@ class Reporter {
     for (size_t i = 0; i < job_.plans.size(); ++i) {
       const MixedLayer& layer = job_.model.layers[i];
       const LayerPlan& found = plan(i);
-      if (found.fate == Fate::kKeep) ++kept;
-      if (found.fate == Fate::kRescale) ++rescaled;
-      if (found.fate == Fate::kRequantize) ++requantized;
-      if (found.fate == Fate::kRequantize && found.base) ++from_base;
-      if (found.fate == Fate::kPlain && layer.is_quantized()) ++plain;
+      if (found.action == LayerAction::kKeep) ++kept;
+      if (found.action == LayerAction::kRescale) ++rescaled;
+      if (found.action == LayerAction::kRequantize) ++requantized;
+      if (found.action == LayerAction::kRequantize && found.base) ++from_base;
+      if (found.action == LayerAction::kPlain && layer.is_quantized()) ++plain;
     }
     job_.context.note(
         "mixed-to-nvfp4: {} layers as they were, {} with block scales rounded again, {} "
@@ -120,7 +121,8 @@ class Reporter {
     }
     std::vector<const LayerReport*> worst;
     for (const LayerReport& report : reports_) {
-      if (report.after_db && plan(report.layer).fate == Fate::kRequantize) worst.push_back(&report);
+      if (report.after_db && plan(report.layer).action == LayerAction::kRequantize)
+        worst.push_back(&report);
     }
     std::ranges::stable_sort(
         worst, [](const auto* a, const auto* b) { return *a->after_db < *b->after_db; });

@@ -21,12 +21,12 @@
 namespace ckpt {
 namespace {
 
-constexpr Choice kFp8Fates[] = {{"nvfp4", false}, {"bf16", true}, {"exclude", true}};
+constexpr Choice kFp8Actions[] = {{"nvfp4", false}, {"bf16", true}, {"exclude", true}};
 constexpr Choice kReports[] = {{"worst", false}, {"all", true}};
 constexpr OptionRule kMixedOptions[] = {
     option::path("base", "DIR",
                  "the float checkpoint that was quantized; layers are encoded from it"),
-    option::choice("fp8", kFp8Fates, "FP8 layers: requantized, or plain and excluded")
+    option::choice("fp8", kFp8Actions, "FP8 layers: requantized, or plain and excluded")
         .by_default("nvfp4"),
     option::choice("search", kScaleSearches, "block scales of requantized layers")
         .by_default("sweep"),
@@ -57,8 +57,8 @@ bool is_plain_nvfp4(const MixedModel& model) {
 }
 
 // Norms that an exporter folded AWQ scales into wrongly: fixed with a base, else told.
-Status mend_norms(Checkpoint& checkpoint, const MixedModel& model, const BaseWeights* base,
-                  const Context& context) {
+Status fix_norms(Checkpoint& checkpoint, const MixedModel& model, const BaseWeights* base,
+                 const Context& context) {
   if (!may_have_awq(model)) return {};
   if (base != nullptr) {
     CKPT_ASSIGN(const FoldRepair repair, repair_norm_folds(checkpoint, model, *base));
@@ -88,7 +88,7 @@ Result<Checkpoint> mixed_to_nvfp4(Checkpoint checkpoint, const OptionValues& opt
   std::optional<BaseWeights> base;
   const std::string folder = options.text("base");
   if (!folder.empty()) CKPT_SET(base, BaseWeights::open(folder, context));
-  CKPT_TRY(mend_norms(checkpoint, model, base ? &*base : nullptr, context));
+  CKPT_TRY(fix_norms(checkpoint, model, base ? &*base : nullptr, context));
   MixedJob job{checkpoint,
                model,
                parsed,
@@ -97,7 +97,7 @@ Result<Checkpoint> mixed_to_nvfp4(Checkpoint checkpoint, const OptionValues& opt
                std::vector<LayerPlan>(model.layers.size())};
   CKPT_TRY(match_base(job));
   CKPT_TRY(fold_scales(job));
-  CKPT_TRY(assign_fates(job));
+  CKPT_TRY(assign_layer_actions(job));
   CKPT_TRY(report_layers(job));
   CKPT_TRY(build_nvfp4(job));
   return checkpoint;

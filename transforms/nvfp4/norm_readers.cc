@@ -4,7 +4,7 @@
 
 #include "core/base/find.h"
 #include "core/model/tensor_names.h"
-#include "transforms/facts/family_kin.h"
+#include "transforms/facts/family_by_prefix.h"
 #include "transforms/nvfp4/mixed_model.h"
 
 namespace ckpt {
@@ -69,11 +69,11 @@ std::vector<std::string> TensorIndex::starting_with(std::string_view prefix) con
 }
 
 bool has_known_layers(std::string_view model_type) {
-  return kin_has_quirk(model_type, "norms_feed_linears");
+  return family_by_prefix_has_quirk(model_type, "norms_feed_linears");
 }
 
 bool adds_one_to_norms(std::string_view model_type) {
-  const Family* family = kin_of(model_type);
+  const Family* family = family_by_prefix(model_type);
   if (family == nullptr) return false;
   const auto adds_one = [](const NameRule& rule) {
     return rule.change == Change::kAddOne && rule.from.ends_with(kFirstNorm);

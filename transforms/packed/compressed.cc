@@ -40,7 +40,7 @@ struct StatedWeights {
 
 std::vector<StatedWeights> stated_weights(const PackedJob& job) {
   std::vector<StatedWeights> out;
-  const JsonText* groups = job.statement.said.find("config_groups");
+  const JsonText* groups = job.statement.declared.find("config_groups");
   if (groups == nullptr || !groups->is_object()) return out;
   for (const auto& [name, each] : groups->members()) {
     const JsonText* weights = each.find("weights");
@@ -178,8 +178,8 @@ const char* packing_words(const PackedShape& shape) {
 }
 
 // Whether words hold whole numbers only, by the version that wrote them; nullopt: not said.
-std::optional<bool> said_packing(const PackedJob& job) {
-  const std::string version = job.statement.said.find_text("version").value_or("");
+std::optional<bool> declares_packing(const PackedJob& job) {
+  const std::string version = job.statement.declared.find_text("version").value_or("");
   unsigned major = 0, minor = 0;
   if (std::sscanf(version.c_str(), "%u.%u", &major, &minor) != 2) return std::nullopt;
   return major == 0 && minor < 18;
@@ -189,10 +189,10 @@ std::optional<bool> said_packing(const PackedJob& job) {
 // fill words whole, or one word alone, the two are one.
 Status find_packing(const PackedJob& job, const Tensor& packed, const std::vector<uint64_t>& widths,
                     PackedShape& shape) {
-  const auto said = stated_weights(job).empty() ? false : said_packing(job);
+  const auto declared = stated_weights(job).empty() ? false : declares_packing(job);
   std::vector<PackedShape> found;
-  for (const bool keeps_to_words : {said.value_or(false), !said.value_or(false)}) {
-    if (said && keeps_to_words != *said && !found.empty()) break;
+  for (const bool keeps_to_words : {declared.value_or(false), !declared.value_or(false)}) {
+    if (declared && keeps_to_words != *declared && !found.empty()) break;
     for (const uint64_t bits : widths) {
       const PackedShape one{shape.rows, shape.columns, bits, keeps_to_words};
       const bool is_same = 32 % bits == 0 || shape.columns <= 32 / bits;
@@ -216,7 +216,7 @@ Status find_packing(const PackedJob& job, const Tensor& packed, const std::vecto
                           "and of {} bits{} they take as many words{}",
                           shape.columns, found[0].bits, packing_words(found[0]), found[1].bits,
                           packing_words(found[1]),
-                          said ? "" : ", and the version of compressed-tensors is not said"));
+                          declared ? "" : ", and the version of compressed-tensors is not said"));
 }
 
 // Rows and columns from the tensor of them, bits from how many words they take.
@@ -291,11 +291,11 @@ Result<PackedWeight> join_words(const PackedJob& job, const Tensor& packed) {
   const Tensor* zeros = job.find(weight + "_zero_point");
   CKPT_ASSIGN(const PackedShape shape, packed_shape(job, packed, *shape_tensor));
   ScaledShape scaled{shape.rows, shape.columns};
-  CKPT_ASSIGN(const StatedWeights said,
+  CKPT_ASSIGN(const StatedWeights declared,
               stated_for(job, packed, *scale, {.bits = shape.bits}, scaled));
   CodedMatrix matrix{.rows = shape.rows, .columns = shape.columns};
   CKPT_ASSIGN(matrix.scales, scales_of(*scale, scaled));
-  CKPT_TRY(check_parts(job, said, packed, weight, matrix.scales));
+  CKPT_TRY(check_parts(job, declared, packed, weight, matrix.scales));
   matrix.codes = packed_line(shape);
   matrix.codes.bytes = only_slice(packed);
   CKPT_TRY(add_packed_zeros(zeros, *scale, matrix));
@@ -318,9 +318,9 @@ Result<PackedWeight> join_codes(const PackedJob& job, const Tensor& codes) {
   const std::string type = is_fp8_grid(codes) ? "float" : "int";
   const Tensor& scale = *job.find(codes.name + "_scale");
   ScaledShape shape{codes.shape[0], codes.shape[1]};
-  CKPT_ASSIGN(const StatedWeights said, stated_for(job, codes, scale, {type, 8}, shape));
+  CKPT_ASSIGN(const StatedWeights declared, stated_for(job, codes, scale, {type, 8}, shape));
   CKPT_ASSIGN(CodedMatrix matrix, scaled_codes(codes, scale, shape));
-  CKPT_TRY(check_parts(job, said, codes, codes.name, matrix.scales));
+  CKPT_TRY(check_parts(job, declared, codes, codes.name, matrix.scales));
   PackedWeight out{{}, {&codes, &scale}, {}};
   const Tensor* zeros = job.find(codes.name + "_zero_point");
   if (zeros != nullptr) {
@@ -329,7 +329,7 @@ Result<PackedWeight> join_codes(const PackedJob& job, const Tensor& codes) {
   }
   CKPT_TRY(add_other_parts(job, codes.name, matrix, out));
   const std::string kind =
-      type == "int" ? fmt::format("INT{}", said.bits == 0 ? 8 : said.bits) : "FP8";
+      type == "int" ? fmt::format("INT{}", declared.bits == 0 ? 8 : declared.bits) : "FP8";
   out.label = fmt::format("{}{} ({})", kind, zeros == nullptr ? "" : " with zero points",
                           describe(matrix.scales));
   out.weight = coded_tensor(job, codes, codes.name, std::move(matrix));

@@ -28,8 +28,8 @@ const Tensor* fp8_scale(const PackedJob& job, const Tensor& codes) {
 constexpr std::string_view kBlockKey = "weight_block_size";
 
 // Rows and columns that share a scale; empty where the documents say none.
-Result<std::vector<uint64_t>> said_block(const PackedJob& job) {
-  const JsonText* block = job.statement.said.find(kBlockKey);
+Result<std::vector<uint64_t>> declared_block(const PackedJob& job) {
+  const JsonText* block = job.statement.declared.find(kBlockKey);
   const std::vector<uint64_t> out = wholes_in(block);
   if (block == nullptr || block->is_null()) return out;
   if (out.size() == 2 && out[0] != 0 && out[1] != 0) return out;
@@ -64,7 +64,7 @@ Result<Tensor> stack_scales(const Tensor& scale, const Tensor& codes,
 
 Result<PackedWeight> join_fp8(const PackedJob& job, const Tensor& codes) {
   const Tensor& scale = *fp8_scale(job, codes);
-  CKPT_ASSIGN(std::vector<uint64_t> block, said_block(job));
+  CKPT_ASSIGN(std::vector<uint64_t> block, declared_block(job));
   Tensor flat = scale;
   if (codes.shape.size() == 3) CKPT_SET(flat, stack_scales(scale, codes, block));
   const ScaledShape shape{codes.rows(), codes.row_values(), 0, std::move(block)};
@@ -117,11 +117,11 @@ Result<PackedWeight> join_bitnet(const PackedJob& job, const Tensor& codes) {
 
 }  // namespace
 
-Status check_said_block(const PackedJob& job, const Tensor& tensor) {
+Status check_declared_block(const PackedJob& job, const Tensor& tensor) {
   if (job.statement.method != "fp8" || !tensor.has_scales() || !is_fp8(tensor.codec->scheme)) {
     return {};
   }
-  CKPT_ASSIGN(const std::vector<uint64_t> block, said_block(job));
+  CKPT_ASSIGN(const std::vector<uint64_t> block, declared_block(job));
   const PartRule& scales = tensor.codec->parts[1];
   const uint64_t tile_rows = scales.tile_rows == 0 ? tensor.rows() : scales.tile_rows;
   const uint64_t tile_columns = scales.tile_values == 0 ? tensor.row_values() : scales.tile_values;

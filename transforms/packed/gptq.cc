@@ -37,14 +37,14 @@ bool is_qweight(const PackedJob&, const Tensor& tensor) {
 
 // A number that has two names, depending on who wrote the document.
 std::optional<uint64_t> stated_number(const PackedJob& job, const char* name, const char* other) {
-  const auto found = job.statement.said.find_whole(name);
-  return found ? found : job.statement.said.find_whole(other);
+  const auto found = job.statement.declared.find_whole(name);
+  return found ? found : job.statement.declared.find_whole(other);
 }
 
 // Of GPTQModel and AutoRound; null if there are none.
 const JsonText* rules_by_layer(const PackedJob& job) {
   for (const char* key : {"dynamic", "extra_config"}) {
-    const JsonText* rules = job.statement.said.find(key);
+    const JsonText* rules = job.statement.declared.find(key);
     if (rules != nullptr && rules->is_object() && !rules->members().empty()) return rules;
   }
   return nullptr;
@@ -78,19 +78,20 @@ Result<GptqParts> find_gptq_parts(const PackedJob& job, const Tensor& qweight) {
 }
 
 // A group size as a document says it; -1: all inputs. 0: it says none.
-uint64_t said_group(const JsonText* said, uint64_t inputs) {
-  if (said == nullptr) return 0;
-  return said->token() == "-1" ? inputs : said->as_whole().value_or(0);
+uint64_t declared_group(const JsonText* declared, uint64_t inputs) {
+  if (declared == nullptr) return 0;
+  return declared->token() == "-1" ? inputs : declared->as_whole().value_or(0);
 }
 
 // Every group size that config.json has for some layer.
-std::vector<uint64_t> said_groups(const PackedJob& job, uint64_t inputs) {
-  const JsonText& said = job.statement.said;
-  const JsonText* own = said.find("group_size");
-  std::vector<uint64_t> out{said_group(own != nullptr ? own : said.find("q_group_size"), inputs)};
+std::vector<uint64_t> declared_groups(const PackedJob& job, uint64_t inputs) {
+  const JsonText& declared = job.statement.declared;
+  const JsonText* own = declared.find("group_size");
+  std::vector<uint64_t> out{
+      declared_group(own != nullptr ? own : declared.find("q_group_size"), inputs)};
   if (const JsonText* rules = rules_by_layer(job)) {
     for (const auto& [pattern, rule] : rules->members()) {
-      if (rule.is_object()) out.push_back(said_group(rule.find("group_size"), inputs));
+      if (rule.is_object()) out.push_back(declared_group(rule.find("group_size"), inputs));
     }
   }
   std::erase(out, 0);
@@ -105,14 +106,14 @@ Failure not_in_groups(const GptqParts& parts, uint64_t inputs, uint64_t group) {
 // How many values of a row share a scale: as declared, of several the one that fits. Where
 // none is declared, groups of a power of two that fill the row, or one.
 Result<uint64_t> gptq_group_size(const PackedJob& job, const GptqParts& parts, uint64_t inputs) {
-  const std::vector<uint64_t> said = said_groups(job, inputs);
+  const std::vector<uint64_t> declared = declared_groups(job, inputs);
   const uint64_t groups = parts.groups();
   std::set<uint64_t> fitting;
-  for (const uint64_t group : said) {
+  for (const uint64_t group : declared) {
     if (divide_up(inputs, group) == groups) fitting.insert(std::min(group, inputs));
   }
   const bool is_even = groups != 0 && inputs % groups == 0;
-  if (said.empty() && is_even && (groups == 1 || std::has_single_bit(inputs / groups))) {
+  if (declared.empty() && is_even && (groups == 1 || std::has_single_bit(inputs / groups))) {
     return inputs / groups;
   }
   if (fitting.size() == 1) return *fitting.begin();
@@ -121,12 +122,12 @@ Result<uint64_t> gptq_group_size(const PackedJob& job, const GptqParts& parts, u
                                                 "and of {} have as many",
                                                 inputs, *fitting.begin(), *fitting.rbegin()));
   }
-  if (said.empty()) {
+  if (declared.empty()) {
     return wrong_part(parts.scales, fmt::format("a group_size in {}, as {} rows for {} inputs "
                                                 "do not say it",
                                                 job.statement.place, groups, inputs));
   }
-  return not_in_groups(parts, inputs, said[0]);
+  return not_in_groups(parts, inputs, declared[0]);
 }
 
 // The group of each input; null where they follow each other, `group` at a time.
@@ -138,7 +139,7 @@ Result<std::shared_ptr<const std::vector<uint32_t>>> input_groups(const PackedJo
   if (g_idx.shape != std::vector<uint64_t>{inputs} || !is_plain_grid(g_idx, Dtype::kI32, 1)) {
     return wrong_part(g_idx, fmt::format("i32 [{}], one for each input", inputs));
   }
-  const std::vector<uint64_t> stated = said_groups(job, inputs);
+  const std::vector<uint64_t> stated = declared_groups(job, inputs);
   const auto fitting = std::ranges::find_if(
       stated, [&](uint64_t each) { return divide_up(inputs, each) == parts.groups(); });
   if (fitting == stated.end() && !stated.empty()) return not_in_groups(parts, inputs, stated[0]);
@@ -154,11 +155,11 @@ Result<std::shared_ptr<const std::vector<uint32_t>>> input_groups(const PackedJo
 
 // Inputs that were sorted by their activations are in the groups that g_idx says.
 Status check_order_is_known(const PackedJob& job, const GptqParts& parts) {
-  const auto says = [](const JsonText& said, bool wanted) {
-    const JsonText* sorted = said.find("desc_act");
+  const auto says = [](const JsonText& declared, bool wanted) {
+    const JsonText* sorted = declared.find("desc_act");
     return sorted != nullptr && sorted->as_boolean() == wanted;
   };
-  bool is_sorted = parts.groups() > 1 && says(job.statement.said, true);
+  bool is_sorted = parts.groups() > 1 && says(job.statement.declared, true);
   if (const JsonText* rules = is_sorted ? rules_by_layer(job) : nullptr) {
     is_sorted = std::ranges::none_of(rules->members(),
                                      [&](const auto& rule) { return says(rule.second, false); });
@@ -197,9 +198,9 @@ PackedWeight gptq_weight(const PackedJob& job, const GptqParts& parts, CodedMatr
 
 // The number added to stored zero points.
 Result<int32_t> added_zero(const PackedJob& job) {
-  auto format = job.statement.said.find_text("checkpoint_format");
-  if (!format) format = job.statement.said.find_text("format");
-  const JsonText* marlin = job.statement.said.find("is_marlin_format");
+  auto format = job.statement.declared.find_text("checkpoint_format");
+  if (!format) format = job.statement.declared.find_text("format");
+  const JsonText* marlin = job.statement.declared.find("is_marlin_format");
   if (marlin != nullptr && marlin->token() == "true") format = "marlin";
   if (!format || *format == "gptq") return 1;
   if (*format == "gptq_v2") return 0;
@@ -254,8 +255,8 @@ Result<PackedWeight> join_gptq(const PackedJob& job, const Tensor& qweight) {
 }
 
 Result<PackedWeight> join_awq(const PackedJob& job, const Tensor& qweight) {
-  auto version = job.statement.said.find_text("version");
-  if (!version) version = job.statement.said.find_text("format");
+  auto version = job.statement.declared.find_text("version");
+  if (!version) version = job.statement.declared.find_text("format");
   if (version && lower_case(*version) != "gemm") {
     return gptq_unread(job, "version", fmt::format("'{}'", *version), "'gemm'");
   }

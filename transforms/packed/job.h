@@ -52,7 +52,7 @@ extern const PackedKind kGptqKind, kAwqKind, kPackedWordsKind, kScaledCodesKind,
     kStackedNvfp4Kind;
 
 // Fails: kCorrupt: FP8 that a codec reads has scales for other tiles than weight_block_size.
-Status check_said_block(const PackedJob& job, const Tensor& tensor);
+Status check_declared_block(const PackedJob& job, const Tensor& tensor);
 
 // `tensor` is stored as one run of numbers of this type and of as many axes.
 bool is_plain_grid(const Tensor& tensor, Dtype dtype, size_t axes);

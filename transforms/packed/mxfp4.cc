@@ -9,7 +9,7 @@
 // Model-Optimizer examples/deepseek/deepseek_v4; llama.cpp conversion/deepseek.py.
 #include <algorithm>
 
-#include "core/computed/turned_source.h"
+#include "core/computed/transposed_source.h"
 #include "core/model/tensor_names.h"
 #include "transforms/packed/job.h"
 
@@ -54,7 +54,7 @@ Result<PackedWeight> join_expert_blocks(const PackedJob& job, const Tensor& bloc
   Tensor stored = mxfp4_tensor(job, blocks, *scales);
   stored.name = stem;
   stored.shape = {shape[0], shape[1], shape[2] * kMxfp4Group};
-  const auto source = std::make_shared<const TurnedSource>(std::move(stored));
+  const auto source = std::make_shared<const TransposedSource>(std::move(stored));
   weight.codec = &plain_codec(job.codecs, Dtype::kF32);
   weight.origin = Stored{{{Slice{source, 0, source->size_bytes()}}}};
   return out;

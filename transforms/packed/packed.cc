@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/find.h"
-#include "core/computed/turned_source.h"
+#include "core/computed/transposed_source.h"
 #include "transforms/packed/job.h"
 
 namespace ckpt {
@@ -39,8 +39,8 @@ Status claim_parts(const Tensor& first, const PackedWeight& made, JoinedWeights&
 }
 
 // {} or {"config_groups": {}}, as programs write it where nothing is rotated.
-bool has_no_transforms(const JsonText& said) {
-  return said.is_object() && std::ranges::all_of(said.members(), [](const auto& member) {
+bool has_no_transforms(const JsonText& declared) {
+  return declared.is_object() && std::ranges::all_of(declared.members(), [](const auto& member) {
            const JsonText& groups = member.second;
            const bool is_empty = groups.is_object() && groups.members().empty();
            return member.first == "config_groups" && (groups.is_null() || is_empty);
@@ -50,7 +50,7 @@ bool has_no_transforms(const JsonText& said) {
 // compressed-tensors: rotations that a server undoes while it runs. A form that is not known may
 // mean some too.
 Status check_transforms(const PackedJob& job) {
-  const JsonText* transforms = job.statement.said.find("transform_config");
+  const JsonText* transforms = job.statement.declared.find("transform_config");
   if (transforms == nullptr || transforms->is_null() || has_no_transforms(*transforms)) return {};
   return unsupported_hint("the checkpoint that it was quantized from",
                           "{}: quantization_config.transform_config rotates activations, so that "
@@ -66,7 +66,7 @@ Result<JoinedWeights> join_all_packed(const Checkpoint& checkpoint, const Packed
     const auto kind = std::ranges::find_if(
         kinds, [&](const PackedKind* each) { return each->is_first(job, tensor); });
     if (kind == kinds.end()) {
-      CKPT_TRY(check_said_block(job, tensor));
+      CKPT_TRY(check_declared_block(job, tensor));
       continue;
     }
     CKPT_ASSIGN(PackedWeight made, (*kind)->join(job, tensor));
@@ -120,7 +120,8 @@ Result<Checkpoint> join_packed_weights(Checkpoint checkpoint, Codecs codecs) {
 }
 
 bool is_unpacked(const Tensor& tensor) {
-  return source_of<CodedSource>(tensor) != nullptr || source_of<TurnedSource>(tensor) != nullptr;
+  return source_of<CodedSource>(tensor) != nullptr ||
+         source_of<TransposedSource>(tensor) != nullptr;
 }
 
 bool is_made_of_words(const Tensor& tensor) {
@@ -176,9 +177,9 @@ PackedForms packed_forms(const Checkpoint& checkpoint) {
   return out;
 }
 
-PackedJob::PackedJob(const Checkpoint& checkpoint, const QuantStatement& said, Codecs list,
+PackedJob::PackedJob(const Checkpoint& checkpoint, const QuantStatement& declared, Codecs list,
                      bool reads)
-    : statement(said), codecs(list), reads_values(reads), checkpoint_(checkpoint) {
+    : statement(declared), codecs(list), reads_values(reads), checkpoint_(checkpoint) {
   by_name_.reserve(checkpoint.tensors.size());
   for (const Tensor& tensor : checkpoint.tensors) by_name_.emplace(tensor.name, &tensor);
 }

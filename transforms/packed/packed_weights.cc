@@ -50,10 +50,10 @@ bool is_small_or_of_experts(const Tensor& tensor) {
 
 class CodesFinder {
  public:
-  CodesFinder(const Checkpoint& checkpoint, const QuantStatement& said)
-      : is_said_(said.found),
-        is_strange_(said.found &&
-                    std::ranges::find(kNamedMethods, said.method) == std::end(kNamedMethods)) {
+  CodesFinder(const Checkpoint& checkpoint, const QuantStatement& declared)
+      : is_declared_(declared.found),
+        is_strange_(declared.found &&
+                    std::ranges::find(kNamedMethods, declared.method) == std::end(kNamedMethods)) {
     for (const Tensor& tensor : checkpoint.tensors) {
       is_any_read_ = is_any_read_ || tensor.has_scales() || is_unpacked(tensor);
       const bool is_other = ends_with_any(last_word(tensor.name), kOtherScales);
@@ -68,14 +68,14 @@ class CodesFinder {
     // "x.W_q" with "x.scale", "x.weight" with "x.weight.absmax"
     const bool is_scaled =
         scaled_.contains(module_of(tensor.name)) || scaled_.contains(tensor.name);
-    const bool is_declared = is_said_ && is_small_or_of_experts(tensor);
+    const bool is_declared = is_declared_ && is_small_or_of_experts(tensor);
     // Where a document declares codes and none was found, they have names that are not known.
-    const bool is_unfound = is_said_ && !is_any_read_;
+    const bool is_unfound = is_declared_ && !is_any_read_;
     return !is_wide(tensor) && (is_named || is_scaled || is_declared || is_unfound);
   }
 
  private:
-  bool is_said_, is_strange_, is_any_read_ = false;
+  bool is_declared_, is_strange_, is_any_read_ = false;
   std::set<std::string> scaled_;  // modules, and weights, that something scales
 };
 
@@ -104,13 +104,13 @@ Status check_companions(const Checkpoint& checkpoint) {
 }
 
 // A method that nobody has may be one that was spelled wrong.
-std::string describe_method(const QuantStatement& said) {
-  if (said.method.empty()) return fmt::format("{} names no quant_method", said.place);
+std::string describe_method(const QuantStatement& declared) {
+  if (declared.method.empty()) return fmt::format("{} names no quant_method", declared.place);
   std::vector<std::string> known = packed_methods();
   known.insert(known.end(), std::begin(kNamedMethods), std::end(kNamedMethods));
-  const bool is_known = std::ranges::find(known, said.method) != known.end();
-  const std::string near = is_known ? "" : nearest(said.method, known);
-  return fmt::format("{} says '{}'{}", said.place, said.method,
+  const bool is_known = std::ranges::find(known, declared.method) != known.end();
+  const std::string near = is_known ? "" : nearest(declared.method, known);
+  return fmt::format("{} says '{}'{}", declared.place, declared.method,
                      is_known       ? ""
                      : near.empty() ? ", which is not known"
                                     : fmt::format(", which is not known; '{}' is", near));
@@ -149,8 +149,8 @@ Result<const Tensor*> find_unread_weight(const Checkpoint& checkpoint) {
   if (checkpoint.format != "safetensors") return none;
   const std::vector<Tensor>& tensors = checkpoint.tensors;
   if (std::ranges::any_of(tensors, may_be_codes)) {
-    CKPT_ASSIGN(const QuantStatement said, read_quant_statement(checkpoint));
-    const CodesFinder finder(checkpoint, said);
+    CKPT_ASSIGN(const QuantStatement declared, read_quant_statement(checkpoint));
+    const CodesFinder finder(checkpoint, declared);
     for (const bool is_scale : {false, true}) {
       for (const Tensor& tensor : tensors) {
         if (has_scale_word(tensor.name) == is_scale && finder.is_codes(tensor)) return &tensor;
@@ -174,18 +174,18 @@ Status check_weights_are_read(const Checkpoint& checkpoint) {
   CKPT_TRY(refuse_mlx_codes(checkpoint));
   CKPT_ASSIGN(const Tensor* found, find_unread_weight(checkpoint));
   if (found == nullptr) return check_companions(checkpoint);
-  CKPT_ASSIGN(const QuantStatement said, read_quant_statement(checkpoint));
+  CKPT_ASSIGN(const QuantStatement declared, read_quant_statement(checkpoint));
   const std::string stored = fmt::format("tensor '{}' is stored as {} [{}]", found->name,
                                          found->codec->name, fmt::join(found->shape, ", "));
   if (holds_packed_weights(checkpoint)) {
     return unsupported_hint("--step dequantize before it",
                             "{} and belongs to a weight of {}; expected floats", stored,
-                            said.method);
+                            declared.method);
   }
   return unsupported_hint(
       "the checkpoint that it was quantized from",
       "{} and belongs to a quantized weight that cannot be decoded here ({})", stored,
-      said.found ? describe_method(said) : "no document says how it was quantized");
+      declared.found ? describe_method(declared) : "no document says how it was quantized");
 }
 
 }  // namespace ckpt

@@ -143,7 +143,7 @@ class Summarizer {
     }
     CKPT_ASSIGN(auto config, read_config(checkpoint_));
     const auto places = config ? quant_places(*config) : std::vector<QuantPlace>();
-    if (!places.empty() && !embedded) read_other(places[0].said());
+    if (!places.empty() && !embedded) read_other(places[0].declared());
     if (own && places.empty()) {
       out_.disagreements.push_back(
           fmt::format("{} alone says {}; config.json has no quantization_config", kQuantConfigName,
@@ -160,20 +160,20 @@ class Summarizer {
   }
 
   // compressed-tensors, DeepSeek's fp8, and whoever else writes a quantization_config.
-  void read_other(const JsonText& said) {
-    const std::string method = said.find_text("quant_method").value_or("");
-    const auto format = said.find_text("format");
+  void read_other(const JsonText& declared) {
+    const std::string method = declared.find_text("quant_method").value_or("");
+    const auto format = declared.find_text("format");
     out_.stated =
         (method.empty() ? std::string("a quantization_config without quant_method") : method) +
         (format ? " " + *format : "");
     out_.producer = method;
-    if (const auto version = said.find_text("version")) out_.producer += " " + *version;
-    if (const JsonText* scheme = said.find("kv_cache_scheme"); scheme && scheme->is_object()) {
+    if (const auto version = declared.find_text("version")) out_.producer += " " + *version;
+    if (const JsonText* scheme = declared.find("kv_cache_scheme"); scheme && scheme->is_object()) {
       const auto bits = scheme->find_whole("num_bits");
       const bool is_float = scheme->find_text("type") == "float";
       out_.kv_cache = bits == 8 && is_float ? "FP8" : fmt::format("{} bits", bits.value_or(0));
     }
-    const JsonText* ignored = said.find("ignore");
+    const JsonText* ignored = declared.find("ignore");
     if (method != "compressed-tensors" || ignored == nullptr || !ignored->is_array()) return;
     for (const JsonText& item : ignored->items()) {
       if (auto text = item.as_text()) ignored_.push_back(std::move(*text));

@@ -54,7 +54,7 @@ Result<BlockError> measured(const Tensor& made, const Tensor& codes, uint64_t li
 }
 
 // Weights of one kind that became the same type.
-class Tally {
+class RoundingTally {
  public:
   void add(const Tensor& tensor, const BlockError& error) {
     all_.add(error);
@@ -103,7 +103,7 @@ Status note_second_rounding(Checkpoint& checkpoint, const SourceWeights& weights
   if (weights.empty()) return {};
   const uint64_t limit =
       std::clamp(kMeasuredValues / weights.size(), kLeastMeasured, kSampleValues);
-  Tally plain, quantized;
+  RoundingTally plain, quantized;
   for (Tensor& tensor : checkpoint.tensors) {
     const auto found = weights.find(tensor.name);
     if (found == weights.end() || tensor.is_stored()) continue;

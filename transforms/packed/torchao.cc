@@ -50,17 +50,17 @@ Result<FlatClass> flat_class(const PackedJob& job, const Tensor& qdata) {
                         "class of torchao's it is",
                         qdata.name, qdata.home, weight);
   }
-  CKPT_ASSIGN(const JsonText said,
+  CKPT_ASSIGN(const JsonText declared,
               in(fmt::format("__metadata__ '{}'", weight), JsonText::parse(*note)));
-  FlatClass out{said.find_text("_type").value_or(""), {}, {}};
+  FlatClass out{declared.find_text("_type").value_or(""), {}, {}};
   if (std::ranges::find(kFlatClasses, out.name) == std::end(kFlatClasses)) {
     return unsupported_hint("the checkpoint that it was quantized from",
                             "tensor '{}' is torchao's {}; of torchao only {} are read here", weight,
                             out.name, fmt::join(kFlatClasses, ", "));
   }
-  const JsonText* data = said.find("_data");
+  const JsonText* data = declared.find("_data");
   if (data != nullptr) out.block = wholes_in(data->find("block_size"));
-  const JsonText* parts = said.find("_tensor_data_names");
+  const JsonText* parts = declared.find("_tensor_data_names");
   for (size_t i = 0; parts != nullptr && i < parts->items().size(); ++i) {
     out.parts.push_back(parts->items()[i].as_text().value_or(""));
   }
@@ -69,18 +69,18 @@ Result<FlatClass> flat_class(const PackedJob& job, const Tensor& qdata) {
 }
 
 Result<PackedWeight> join_flattened(const PackedJob& job, const Tensor& qdata) {
-  CKPT_ASSIGN(const FlatClass said, flat_class(job, qdata));
+  CKPT_ASSIGN(const FlatClass declared, flat_class(job, qdata));
   const std::string stem = qdata.name.substr(0, qdata.name.size() - kQdata.size());
   CKPT_ASSIGN(const Tensor* scale, job.need(stem + "_scale", qdata));
-  for (const std::string& part : said.parts) CKPT_TRY(job.need(stem + "_" + part, qdata));
-  const bool is_float = said.name == kFlatClasses[0];
+  for (const std::string& part : declared.parts) CKPT_TRY(job.need(stem + "_" + part, qdata));
+  const bool is_float = declared.name == kFlatClasses[0];
   if (is_float ? !is_fp8_grid(qdata) : !is_plain_grid(qdata, Dtype::kI8, 2)) {
     return wrong_part(qdata, is_float ? "f8_e4m3 or f8_e5m2 in two axes" : "i8 in two axes");
   }
   ScaledShape shape{qdata.shape[0], qdata.shape[1], 0, {}};
-  const bool is_group = said.block.size() == 2 && said.block[0] == 1;
-  if (is_group && said.block[1] < shape.columns) shape.group = said.block[1];
-  if (said.block.size() == 2 && !is_group) shape.block = said.block;
+  const bool is_group = declared.block.size() == 2 && declared.block[0] == 1;
+  if (is_group && declared.block[1] < shape.columns) shape.group = declared.block[1];
+  if (declared.block.size() == 2 && !is_group) shape.block = declared.block;
   CKPT_ASSIGN(CodedMatrix matrix, scaled_codes(qdata, *scale, shape));
   PackedWeight out{{}, {&qdata, scale}, {}};
   const Tensor* zeros = job.find(stem + "_zero_point");

@@ -17,8 +17,8 @@ Result<std::vector<bool>> sliding_layers(const Model& model) {
 Result<std::optional<uint64_t>> of_full_attention(const Model& model, const char* root,
                                                   const char* field) {
   if (model.field(root) != nullptr) {
-    CKPT_ASSIGN(const uint64_t said, model.count(root));
-    return std::optional(said);
+    CKPT_ASSIGN(const uint64_t declared, model.count(root));
+    return std::optional(declared);
   }
   const JsonValue* layers = model.field("per_layer_config");
   CKPT_ASSIGN(const std::vector<bool> sliding, sliding_layers(model));

@@ -73,10 +73,10 @@ struct KeyWriter {
 
   Status rope_scaling() const {
     for (const char* key : {"rope_type", "type"}) {
-      const JsonValue* said = member(rope(), key);
-      if (said == nullptr || said->is_string()) continue;
+      const JsonValue* declared = member(rope(), key);
+      if (declared == nullptr || declared->is_string()) continue;
       return corrupt("config.json: {} of the rotary scaling is {}; expected a text", key,
-                     said->dump());
+                     declared->dump());
     }
     const std::string* type = text_of(rope(), "rope_type");
     if (type == nullptr) return {};
@@ -234,12 +234,12 @@ struct KeyWriter {
     constexpr uint64_t kContext = 262144;
     const auto base = number(known(rope(), "rope_theta"));
     const auto alpha = number(known(rope(), "alpha"));
-    CKPT_ASSIGN(const uint64_t said, model.count("max_position_embeddings"));
+    CKPT_ASSIGN(const uint64_t declared, model.count("max_position_embeddings"));
     CKPT_ASSIGN(const uint64_t head, model.head_values());
-    if (base != 10000.0 || (said != 32768 && said != kContext) || head <= 2) {
+    if (base != 10000.0 || (declared != 32768 && declared != kContext) || head <= 2) {
       return unsupported(
           "config.json: dynamic RoPE of base {} for {} positions; known is 10000 for 32768 or {}",
-          base.value_or(0), said, kContext);
+          base.value_or(0), declared, kContext);
     }
     const auto size = static_cast<double>(head);
     CKPT_TRY(set("rope.freq_base", MetaType::kF32,

@@ -16,8 +16,8 @@ bool is_head(std::string_view name) {
 // Whether the head cannot be the embeddings. A wrapper may tie what its text part does not, and the
 // converter takes null for tied.
 bool has_own_head(const Model& model) {
-  const JsonValue* said = member(model.config, "tie_word_embeddings");
-  const bool is_null = said != nullptr && said->is_null();
+  const JsonValue* declared = member(model.config, "tie_word_embeddings");
+  const bool is_null = declared != nullptr && declared->is_null();
   return model.family->has_gguf_head && !is_null &&
          !is_truthy(known(model.root, "tie_word_embeddings"));
 }

@@ -157,10 +157,11 @@ const JsonValue& rope_level(const Model& model, const JsonValue* text) {
 JsonValue level_with_default(JsonValue level, const Model& model) {
   const Family* table = table_of_model_type(text_in(model.config, "model_type"));
   if (table == nullptr) table = model.family;
-  const auto is_said = [&](const char* key) {
+  const auto is_declared = [&](const char* key) {
     return table->keeps_null_rope ? level.contains(key) : known(level, key) != nullptr;
   };
-  if (table->default_rope.empty() || is_said("rope_scaling") || is_said("rope_parameters")) {
+  if (table->default_rope.empty() || is_declared("rope_scaling") ||
+      is_declared("rope_parameters")) {
     return level;
   }
   auto rope = parse_json("", table->default_rope);

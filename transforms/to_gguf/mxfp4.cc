@@ -21,7 +21,7 @@ bool is_bytes(const Tensor& tensor) {
          tensor.codec->parts[0].dtype == Dtype::kU8;
 }
 
-bool belong_together(const Tensor& blocks, const Tensor& scales) {
+bool are_blocks_and_scales(const Tensor& blocks, const Tensor& scales) {
   return is_bytes(blocks) && is_bytes(scales) && blocks.shape.size() == 4 &&
          blocks.shape[3] == 16 && scales.shape.size() == 3 &&
          std::equal(scales.shape.begin(), scales.shape.end(), blocks.shape.begin());
@@ -46,7 +46,7 @@ std::vector<Tensor> join_mxfp4(std::vector<Tensor> tensors, Codecs codecs) {
     if (!tensor.name.ends_with(kBlocksEnd)) continue;
     const std::string stem = tensor.name.substr(0, tensor.name.size() - kBlocksEnd.size());
     const auto found = scales.find(stem + std::string(kScalesEnd));
-    if (found == scales.end() || !belong_together(tensor, *found->second)) continue;
+    if (found == scales.end() || !are_blocks_and_scales(tensor, *found->second)) continue;
     used.insert(used.end(), {&tensor, found->second});
     Tensor joined = tensor;
     joined.name = stem;

@@ -204,24 +204,24 @@ std::string changes_of(const std::vector<NamedTensor>& tensors, const Family& fa
 
 // Lists fields whose value the conversion assumes, with this value: config.json lacks the field, or
 // llama.cpp computes with a constant.
-std::vector<std::string> assumed_fields(const JsonValue& said, const Model& model) {
+std::vector<std::string> assumed_fields(const JsonValue& declared, const Model& model) {
   std::vector<std::string> out;
   const Family& family = *model.family;
   for (const ClassDefault& row : family.defaults) {
     const JsonValue* value = known(model.config, row.field);
     const bool is_read = row.read_by != ReadBy::kShapes && value != nullptr;
     const bool is_in_rope = row.field == "rope_theta" && known(model.rope, row.field) != nullptr;
-    if (!is_read || known(said, row.field) != nullptr || is_in_rope) continue;
+    if (!is_read || known(declared, row.field) != nullptr || is_in_rope) continue;
     out.push_back(fmt::format("{} {}", row.field, value->dump()));
   }
-  const auto says = [&](std::string_view field) { return known(said, field) != nullptr; };
+  const auto says = [&](std::string_view field) { return known(declared, field) != nullptr; };
   if (std::ranges::none_of(split_words(family.activation.fields), says)) {
     out.push_back(fmt::format("activation {}", family.activation.name));
   }
   for (const GraphConstant& constant : family.graph_constants) {
-    const JsonValue* found = known(said, constant.field);
+    const JsonValue* found = known(declared, constant.field);
     const std::string text = found == nullptr ? "" : found->dump();
-    if (text == constant.value || constant.may_be_said) continue;
+    if (text == constant.value || constant.overridable) continue;
     out.push_back(fmt::format("{} {}{}", constant.field, constant.value,
                               text.empty() ? "" : fmt::format(" (config.json: {})", text)));
   }
@@ -260,9 +260,9 @@ Status require_table(const Checkpoint& input, Codecs codecs) {
 
 Status note_assumptions(const JsonValue& config, const std::vector<NamedTensor>& tensors,
                         const Model& model, const Context& context) {
-  const JsonValue said = merged_config(config);
+  const JsonValue declared = merged_config(config);
   const std::string before = fmt::format("--like {}: ", model.architecture);
-  if (const auto other = other_activation(said, *model.family); !other.empty()) {
+  if (const auto other = other_activation(declared, *model.family); !other.empty()) {
     return unsupported_hint("the architecture of a model that has this activation",
                             "{}the activation is {}; llama.cpp computes {} with {}", before, other,
                             model.family->name, model.family->activation.name);
@@ -276,10 +276,10 @@ Status note_assumptions(const JsonValue& config, const std::vector<NamedTensor>&
   }
   context.note("{}{} is converted by its table, and llama.cpp computes it as {}; {}", before,
                find_class(config).words(), model.family->name, changes_of(tensors, *model.family));
-  if (const auto assumed = assumed_fields(said, model); !assumed.empty()) {
+  if (const auto assumed = assumed_fields(declared, model); !assumed.empty()) {
     context.note("{}assumed: {}", before, fmt::join(assumed, ", "));
   }
-  const NamedFields fields = fields_of(said, model.rope, *model.family);
+  const NamedFields fields = fields_of(declared, model.rope, *model.family);
   if (!fields.unread.empty()) {
     context.note("{}these fields of config.json have no effect: {}", before,
                  fmt::join(fields.unread, ", "));

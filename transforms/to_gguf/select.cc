@@ -154,8 +154,8 @@ std::set<uint64_t> draft_layers(const Checkpoint& checkpoint, const Model& model
 Status count_nextn(bool keep_mtp, const std::set<uint64_t>& drafts, Model& model) {
   const bool is_nextn = model.field(kNextnCountField) != nullptr;
   const char* field = is_nextn ? kNextnCountField : kMtpCountField;
-  const JsonValue* said = model.field(field);
-  CKPT_ASSIGN(const uint64_t count, said == nullptr ? Result<uint64_t>(0) : model.count(field));
+  const JsonValue* declared = model.field(field);
+  CKPT_ASSIGN(const uint64_t count, declared == nullptr ? Result<uint64_t>(0) : model.count(field));
   if (model.mtp_layers <= count) {
     model.mtp_layers = keep_mtp ? count : 0;
     return {};

@@ -69,9 +69,10 @@ class Comparison {
 
   // "" when equal.
   Result<std::string> ids() const {
-    using Read = Result<std::vector<std::string>> (*)(const TokenizerFile&);
-    constexpr std::array<std::tuple<std::string_view, Read, std::string_view>, 2> kComparedLists = {
-        {{"model.vocab", read_tokens, "token"}, {"model.merges", read_merge_texts, "merge"}}};
+    using ListReader = Result<std::vector<std::string>> (*)(const TokenizerFile&);
+    constexpr std::array<std::tuple<std::string_view, ListReader, std::string_view>, 2>
+        kComparedLists = {
+            {{"model.vocab", read_tokens, "token"}, {"model.merges", read_merge_texts, "merge"}}};
     for (const auto& [part, read, what] : kComparedLists) {
       if (is_same(part)) continue;
       CKPT_ASSIGN(const std::vector<std::string> a, read(ours_));

@@ -83,12 +83,12 @@ class FactReader {
                                : id && *id < vocabulary.size() && vocabulary[*id] == text;
       if (!is_same) numbers += fmt::format("{} {} ", value.dump(), text);
     }
-    const auto said = [](std::string& text) {
+    const auto declared = [](std::string& text) {
       if (!text.empty()) text.pop_back();
       return text.empty() ? std::nullopt : std::optional(text);
     };
-    add(TokenizerArea::kIds, "added_tokens_decoder", said(decoder));
-    add(TokenizerArea::kIds, kAddedTokensFile, said(numbers));
+    add(TokenizerArea::kIds, "added_tokens_decoder", declared(decoder));
+    add(TokenizerArea::kIds, kAddedTokensFile, declared(numbers));
     return {};
   }
 
@@ -146,16 +146,17 @@ class FactReader {
 
   // The flag of tokenizer_config.json where it is not `own`, that of tokenizer.json.
   std::optional<std::string> flag_beyond(const char* key, std::optional<bool> own) const {
-    const JsonValue* said = known(config_, key);
-    if (said == nullptr || own == is_truthy(said)) return std::nullopt;
-    return is_truthy(said) ? "true" : "false";
+    const JsonValue* declared = known(config_, key);
+    if (declared == nullptr || own == is_truthy(declared)) return std::nullopt;
+    return is_truthy(declared) ? "true" : "false";
   }
 
   void add_flags() {
     add(TokenizerArea::kRules, "split_special_tokens", flag_beyond("split_special_tokens", false));
     for (const char* key : kNormalizerFlags) {
-      const JsonValue* said = known(config_, key);
-      add(TokenizerArea::kRules, key, said == nullptr ? std::nullopt : std::optional(said->dump()));
+      const JsonValue* declared = known(config_, key);
+      add(TokenizerArea::kRules, key,
+          declared == nullptr ? std::nullopt : std::optional(declared->dump()));
     }
   }
 

@@ -186,15 +186,15 @@ Status compare_with_base(const Checkpoint& gguf, const std::string& base, const 
   if (tokenizer && *tokenizer) add_gaps(find_tokenizer_gaps(**tokenizer, gguf.metadata), out);
   CKPT_ASSIGN(const Metadata made,
               in(base, tokenizer_keys_for(gguf, donor, std::nullopt, context.quiet())));
-  const auto is_told = [&](const std::string& key) {
+  const auto is_reported = [&](const std::string& key) {
     return std::ranges::any_of(out, [&](const Finding& each) { return each.place == key; });
   };
   for (const MetaEntry& entry : made.entries) {
-    if (!is_told(entry.key)) compare_key(gguf.metadata, entry, out);
+    if (!is_reported(entry.key)) compare_key(gguf.metadata, entry, out);
   }
   const bool wants_space = adds_space_prefix(made);
   if (is_split_by_scores(gguf.metadata) && made.find(kSpacePrefixKey) == nullptr &&
-      adds_space_prefix(gguf.metadata) != wants_space && !is_told(kSpacePrefixKey)) {
+      adds_space_prefix(gguf.metadata) != wants_space && !is_reported(kSpacePrefixKey)) {
     out.push_back(make_finding(Severity::kUnsound, kSpacePrefixKey,
                                fmt::format("{} here, {} there", !wants_space, wants_space),
                                fix_from_base()));

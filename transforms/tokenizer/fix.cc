@@ -73,7 +73,7 @@ class TokenizerFix {
   Status name_class(const OptionValues& options) {
     const std::string named = config_.find_text("tokenizer_class").value_or("");
     CKPT_ASSIGN(ClassChoice choice, this->choice(options, named));
-    CKPT_TRY(settle_frame(choice));
+    CKPT_TRY(choose_framing(choice));
     if (choice.name.ends_with("Fast") && choice.name != kPlainClass && choice.name != named &&
         has("vocab.json") && has("merges.txt") && !options.has("class")) {
       choice.name.resize(choice.name.size() - 4);
@@ -116,7 +116,7 @@ class TokenizerFix {
 
   // Where a class of 4.57 would frame or cut text otherwise than tokenizer.json, says it how, or
   // takes the plain class, which does as the file says.
-  Status settle_frame(ClassChoice& choice) {
+  Status choose_framing(ClassChoice& choice) {
     if (!has_word(kFramingClasses, choice.name)) return {};
     CKPT_ASSIGN(const auto frame,
                 text_frame(file_, config_.find_text("bos_token"), config_.find_text("eos_token")));
@@ -189,8 +189,8 @@ class TokenizerFix {
     CKPT_ASSIGN(const JsonValue cutter, file_.value("pre_tokenizer"));
     const JsonValue* flag = known(cutter, "add_prefix_space");
     if (flag == nullptr || !flag->is_boolean()) return {};
-    const JsonText* said = config_.find("add_prefix_space");
-    const bool current = said != nullptr && said->as_boolean().value_or(false);
+    const JsonText* declared = config_.find("add_prefix_space");
+    const bool current = declared != nullptr && declared->as_boolean().value_or(false);
     if (current != flag->get<bool>()) {
       config_.set_sorted("add_prefix_space", JsonText::boolean(flag->get<bool>()));
     }

@@ -91,7 +91,7 @@ Result<TokenizerDifferences> compare_with_model(const TokenizerModel& model,
   return TokenizerDifferences();
 }
 
-std::string what_was_checked(const TokenizerModel& model, uint64_t tokens) {
+std::string describe_checks(const TokenizerModel& model, uint64_t tokens) {
   std::string out =
       fmt::format("tokenizer: no {} here to compare with; all that was checked: ", kTokenizerJson);
   if (model.embedding_rows || model.vocab_size) {
@@ -124,7 +124,7 @@ Status check_donor(const Checkpoint& checkpoint, const Checkpoint& donor,
   CKPT_ASSIGN(const auto config, read_object(donor, kTokenizerConfig));
   CKPT_ASSIGN(const TokenizerDifferences found, compare_with_model(model, ids, *config));
   CKPT_TRY(settle(found, options, context));
-  context.note(what_was_checked(model, ids.size()));
+  context.note(describe_checks(model, ids.size()));
   return {};
 }
 

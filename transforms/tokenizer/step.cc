@@ -58,6 +58,6 @@ Result<Checkpoint> apply_tokenizer(Checkpoint checkpoint, const OptionValues& op
 
 extern constinit const Transform kTokenizer = {
     "tokenizer", "fix tokenizer files for older readers, or take them from another folder",
-    kTokenizerOptions, apply_tokenizer, Touches::kDocuments};
+    kTokenizerOptions, apply_tokenizer, ChangeScope::kDocuments};
 
 }  // namespace ckpt

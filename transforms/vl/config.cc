@@ -191,15 +191,15 @@ Status set_vision(JsonText& top, const JsonText& text, const VlFamily& family) {
 Status set_tokens(JsonText& top, const JsonText& text, const VlModel& model, const VlFacts& facts,
                   const Context& context) {
   for (const VlToken& token : model.family->tokens) {
-    const auto said = top.find_whole(token.key);
+    const auto declared = top.find_whole(token.key);
     const auto found = facts.token_ids.find(std::string(token.content));
     const bool is_known = found != facts.token_ids.end();
-    if (said && is_known && *said != found->second && facts.base != nullptr) {
-      return misuse("BASE says {} {}; tokenizer.json gives {} the id {}", token.key, *said,
+    if (declared && is_known && *declared != found->second && facts.base != nullptr) {
+      return misuse("BASE says {} {}; tokenizer.json gives {} the id {}", token.key, *declared,
                     token.content, found->second);
     }
-    const uint64_t id = is_known ? found->second : said.value_or(token.usual_id);
-    if (said != id) top.set_sorted(token.key, JsonText::number(id));
+    const uint64_t id = is_known ? found->second : declared.value_or(token.usual_id);
+    if (declared != id) top.set_sorted(token.key, JsonText::number(id));
     if (id >= text.find_whole("vocab_size").value_or(UINT64_MAX)) {
       context.note(
           "{} {} is beyond the vocabulary: no token {} in tokenizer.json, "
@@ -225,17 +225,17 @@ void set_tied(JsonText& top, JsonText& text, bool has_head) {
 }
 
 void set_dtype(JsonText& top, JsonText& text, const std::string& of_weights) {
-  const JsonText* said = nullptr;
+  const JsonText* declared = nullptr;
   std::string key = "dtype";
   for (const JsonText* level : {&top, &text}) {  // the text's counts
     for (const std::string_view each : kDtypeKeys) {
       const JsonText* value = level->find(each);
       if (value == nullptr || value->is_null()) continue;
-      said = value;
+      declared = value;
       key = each;
     }
   }
-  const JsonText value = said == nullptr ? JsonText::text(of_weights) : *said;
+  const JsonText value = declared == nullptr ? JsonText::text(of_weights) : *declared;
   for (JsonText* level : {&top, &text}) {
     const JsonText* own = level->find(key);
     if (own == nullptr || own->is_null()) level->set_sorted(key, value);

@@ -173,25 +173,25 @@ Status complete_layer_types(JsonText& text, const Context& context) {
   if (!layers || *layers == 0 || *layers > kMaxLayers) {
     return corrupt("config.json: no num_hidden_layers; expected a whole number");
   }
-  const auto said = text.find_whole("full_attention_interval");
-  if (said && (*said == 0 || *said > kMaxLayers)) {
-    return corrupt("config.json: full_attention_interval {}", *said);
+  const auto declared = text.find_whole("full_attention_interval");
+  if (declared && (*declared == 0 || *declared > kMaxLayers)) {
+    return corrupt("config.json: full_attention_interval {}", *declared);
   }
   JsonText* types = text.find("layer_types");
   if (types == nullptr || !types->is_array()) {
-    text.set_sorted("layer_types", layer_types_for(*layers, said.value_or(kUsualInterval)));
+    text.set_sorted("layer_types", layer_types_for(*layers, declared.value_or(kUsualInterval)));
     types = text.find("layer_types");
   }
   CKPT_TRY(trim_layer_types(*types, text, *layers));
   const auto interval = interval_of(*types);
-  if (interval && !said) {
+  if (interval && !declared) {
     text.set_sorted("full_attention_interval", JsonText::number(*interval));
   } else if (!interval) {
     context.note(
         "config.json: layer_types has no period, so full_attention_interval cannot be set; "
         "SGLang needs it");
-  } else if (*said != *interval) {
-    return corrupt("config.json: full_attention_interval {}; layer_types says {}", *said,
+  } else if (*declared != *interval) {
+    return corrupt("config.json: full_attention_interval {}; layer_types says {}", *declared,
                    *interval);
   }
   return {};

@@ -145,13 +145,13 @@ void cover_list(JsonText& list, const std::vector<std::string_view>& stems,
 
 // The list that readers follow: the first that has entries. Without entries names may be added
 // where readers find no modules by themselves.
-std::optional<ModuleList> followed_list(const JsonText& said, std::string_view method) {
+std::optional<ModuleList> followed_list(const JsonText& declared, std::string_view method) {
   const std::vector<ModuleList> lists = unquantized_lists(method);
   for (const ModuleList& list : lists) {
-    const JsonText* found = said.find(list.key);
+    const JsonText* found = declared.find(list.key);
     if (found != nullptr && !(found->items().empty() && found->members().empty())) return list;
   }
-  const bool is_there = said.find(lists.back().key) != nullptr;
+  const bool is_there = declared.find(lists.back().key) != nullptr;
   return is_there && lists.back().spelling != ModuleSpelling::kStems ? std::optional(lists.back())
                                                                     : std::nullopt;
 }
@@ -194,8 +194,9 @@ Result<std::set<std::string>> rename_vl_modules(Checkpoint& checkpoint, const Vl
     unclear.insert(entry);
     return entry;
   };
-  CKPT_TRY(edit_quant_statements(
-      checkpoint, [&](JsonText& said, std::string_view) { edit_module_lists(said, edit); }));
+  CKPT_TRY(edit_quant_statements(checkpoint, [&](JsonText& declared, std::string_view) {
+    edit_module_lists(declared, edit);
+  }));
   return unclear;
 }
 
@@ -207,12 +208,12 @@ Status cover_vl_modules(Checkpoint& checkpoint, const VlFamily& family) {
   std::ranges::copy_if(modules.plain, std::back_inserter(modules.added), [&](const auto& module) {
     return std::ranges::any_of(stems, [&](auto stem) { return has_stem(module, stem); });
   });
-  return edit_quant_statements(checkpoint, [&](JsonText& said, std::string_view method) {
-    const auto list = followed_list(said, method);
-    if (list) cover_list(*said.find(list->key), stems, list->spelling);
+  return edit_quant_statements(checkpoint, [&](JsonText& declared, std::string_view method) {
+    const auto list = followed_list(declared, method);
+    if (list) cover_list(*declared.find(list->key), stems, list->spelling);
     // A server that reads names takes a stem for another module.
     const bool reads_names = list && list->spelling == ModuleSpelling::kNames;
-    if (!list || reads_names) declare_unquantized_in(said, method, modules);
+    if (!list || reads_names) declare_unquantized_in(declared, method, modules);
   });
 }
 

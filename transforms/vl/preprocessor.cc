@@ -174,6 +174,6 @@ Result<Checkpoint> apply_preprocessor(Checkpoint checkpoint, const OptionValues&
 extern constinit const Transform kPreprocessor = {
     "preprocessor",
     "write the image and video processor files that servers require for vision-language classes",
-    kPreprocessorOptions, apply_preprocessor, Touches::kDocuments};
+    kPreprocessorOptions, apply_preprocessor, ChangeScope::kDocuments};
 
 }  // namespace ckpt

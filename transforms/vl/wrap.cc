@@ -186,12 +186,10 @@ Result<Checkpoint> vl_unwrap(Checkpoint checkpoint, const OptionValues& options,
 }  // namespace
 
 extern constinit const Transform kVlWrap = {
-    "vl-wrap",
-    "wrap a text model in its vision-language class: configuration and names",
-    kWrapOptions, vl_wrap, Touches::kNames};
+    "vl-wrap", "wrap a text model in its vision-language class: configuration and names",
+    kWrapOptions, vl_wrap, ChangeScope::kNames};
 extern constinit const Transform kVlUnwrap = {
-    "vl-unwrap",
-    "extract the text model from a vision-language model; the vision tower is dropped",
-    kUnwrapOptions, vl_unwrap, Touches::kNames};
+    "vl-unwrap", "extract the text model from a vision-language model; the vision tower is dropped",
+    kUnwrapOptions, vl_unwrap, ChangeScope::kNames};
 
 }  // namespace ckpt

@@ -41,11 +41,11 @@ constexpr ParameterRule kLfm2Experts[] = {
 };
 // Two thirds of the declared size, times a factor, rounded up to whole multiples.
 Result<uint64_t> lfm2_feed_forward(const Fields& fields) {
-  const bool is_block = fields.said("block_ff_dim") != nullptr;
+  const bool is_block = fields.declared("block_ff_dim") != nullptr;
   CKPT_ASSIGN(uint64_t width, fields.count(is_block ? "block_ff_dim" : "intermediate_size"));
   if (!fields.is_true("block_auto_adjust_ff_dim")) return width;
   width = width * 2 / 3;
-  if (const JsonValue* factor = fields.said("block_ffn_dim_multiplier")) {
+  if (const JsonValue* factor = fields.declared("block_ffn_dim_multiplier")) {
     const auto value = number(*factor);
     if (!value || !(*value > 0) || *value > 1e6) {
       return corrupt("config.json: block_ffn_dim_multiplier is {}; expected a number above 0",
@@ -146,7 +146,7 @@ const Family kLfm2Moe = {
     .defaults = kLfm2MoeDefaults,
     .parameters = {kLfm2Layers, kLfm2Qkv, kLfm2Attention, kLfm2Experts},
     .graph_constants = {{"norm_topk_prob", "true"}},
-    .untold = "routed_scaling_factor (1, as llama.cpp computes such files)",
+    .absent_in_gguf = "routed_scaling_factor (1, as llama.cpp computes such files)",
 };
 
 }  // namespace ckpt

@@ -55,11 +55,11 @@ constexpr ParameterRule kNemotronHLayer[] = {
     {".mixer.out_proj.weight", "hidden_size mamba_num_heads*mamba_head_dim", kColumns, "mamba"},
 };
 Result<uint64_t> nemotron_attention_width(const Fields& fields) {
-  return fields.count(fields.said("head_dim") != nullptr ? "head_dim" : "attention_head_dim");
+  return fields.count(fields.declared("head_dim") != nullptr ? "head_dim" : "attention_head_dim");
 }
 // Routed experts may work on a narrower copy of the hidden state.
 Result<uint64_t> nemotron_expert_width(const Fields& fields) {
-  const bool is_latent = fields.said("moe_latent_size") != nullptr;
+  const bool is_latent = fields.declared("moe_latent_size") != nullptr;
   return fields.count(is_latent ? "moe_latent_size" : "hidden_size");
 }
 constexpr NameRule kNemotronHNames[] = {
@@ -133,7 +133,7 @@ constexpr Family nemotron_h(Family made) {
   made.vocabulary_multiple = 8;
   made.graph_constants = {{"mamba_hidden_act", "\"silu\""}};
   made.own_spellings = "layer_norm_epsilon n_routed_experts";
-  made.untold =
+  made.absent_in_gguf =
       "max_position_embeddings (such files say 1048576, whatever the model was trained "
       "for), time_step_limit";
   return made;

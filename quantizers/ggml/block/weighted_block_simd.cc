@@ -70,7 +70,7 @@ HWY_INLINE void load_blocks(const RowStrip& strip, size_t first, float* x, float
 
 // Results of the searches, by block of the step. Codes are clamp(round(inverse (x - start)), 0,
 // top), or clamp(round(inverse x), -middle, middle - 1) + middle.
-struct Found {
+struct SearchResults {
   alignas(64) float scale[kStep];
   alignas(64) float minimum[kStep];
   alignas(64) float inverse[kStep];
@@ -83,7 +83,7 @@ struct Found {
 };
 
 // Half floats, and blocks whose scale or minimum is Inf or NaN.
-HWY_INLINE void round_scales(Found& found) {
+HWY_INLINE void round_scales(SearchResults& found) {
   for (size_t i = 0; i < kStep; i += kLanes) {
     const Float scale = hn::Load(kF, found.scale + i);
     const Float low = hn::Neg(hn::Load(kF, found.minimum + i));
@@ -96,7 +96,7 @@ HWY_INLINE void round_scales(Found& found) {
 }
 
 template <class Block>
-HWY_INLINE void search_signed(const RowStrip& strip, size_t first, Found& found) {
+HWY_INLINE void search_signed(const RowStrip& strip, size_t first, SearchResults& found) {
   SignedGroup<kValues> group;
   for (size_t i = 0; i < kStep; i += kLanes) {
     load_blocks(strip, first + i, group.x, group.w);
@@ -110,7 +110,7 @@ HWY_INLINE void search_signed(const RowStrip& strip, size_t first, Found& found)
 }
 
 template <class Block>
-HWY_INLINE void search_affine(const RowStrip& strip, size_t first, Found& found) {
+HWY_INLINE void search_affine(const RowStrip& strip, size_t first, SearchResults& found) {
   constexpr AffineSearch kSearch{kFiveBits<Block> ? 31 : 15, -0.9f, 0.05f, 36};
   const Numerators numerators = make_numerators(kSearch);
   AffineGroup<kValues> groups[kGroups];
@@ -123,7 +123,7 @@ HWY_INLINE void search_affine(const RowStrip& strip, size_t first, Found& found)
 }
 
 template <class Block>
-HWY_INLINE Int codes_at(const float* values, const Found& found, size_t b) {
+HWY_INLINE Int codes_at(const float* values, const SearchResults& found, size_t b) {
   const Float x = hn::LoadU(kF, values);
   const Float inverse = splat(found.inverse[b]);
   if constexpr (kHasMinimum<Block>) {
@@ -145,7 +145,8 @@ HWY_INLINE uint32_t fifth_bits(Int codes) {
 }
 
 template <class Block>
-HWY_INLINE void finish_block(const float* values, const Found& found, size_t b, Block& out) {
+HWY_INLINE void finish_block(const float* values, const SearchResults& found, size_t b,
+                             Block& out) {
   uint8_t* bytes = out.codes;
   uint32_t high_bits = 0;
   for (size_t i = 0; i < kValues / 2; i += kLanes) {
@@ -164,7 +165,7 @@ HWY_INLINE void finish_block(const float* values, const Found& found, size_t b, 
 
 template <class Block>
 HWY_INLINE void encode_step(const RowStrip& strip, size_t first, Block* out, uint8_t* bad_rows) {
-  Found found;
+  SearchResults found;
   if constexpr (kHasMinimum<Block>) {
     search_affine<Block>(strip, first, found);
   } else {

@@ -23,14 +23,14 @@ namespace {
 
 // Results of the searches of a batch, by sub-block.
 template <size_t kSubs>
-struct BatchFound {
+struct BatchSearchResults {
   alignas(64) float scale[kSubs * kLanes];
   alignas(64) float minimum[kSubs * kLanes];
   alignas(64) float inverse[kSubs * kLanes];
   alignas(64) float start[kSubs * kLanes];
   alignas(64) float weight[kSubs * kLanes];
   alignas(64) int32_t bad[kSubs * kLanes];
-  AffineFound places() { return {scale, minimum, inverse, start, weight, bad}; }
+  AffineSearchResults places() { return {scale, minimum, inverse, start, weight, bad}; }
 };
 
 // Levels of the scales or of the minimums of a batch.
@@ -52,7 +52,8 @@ HWY_INLINE void store_batch_scale(Float scale, Mask bad, BatchLevels<kSubs>& out
 
 // `levels`: of the scales, then of the minimums.
 template <size_t kSubs>
-HWY_INLINE bool is_bad(const BatchFound<kSubs>& found, const BatchLevels<kSubs>* levels, size_t b) {
+HWY_INLINE bool is_bad(const BatchSearchResults<kSubs>& found, const BatchLevels<kSubs>* levels,
+                       size_t b) {
   int32_t bad = levels[0].bad[b] | levels[1].bad[b];
   for (size_t j = 0; j < kSubs; ++j) bad |= found.bad[b * kSubs + j];
   return bad != 0;
@@ -111,7 +112,7 @@ HWY_INLINE void pack_codes(const float* values, const AffineRounding* roundings,
 }
 
 template <class Block, size_t kSubs>
-HWY_INLINE void finish_block(const float* values, size_t b, const BatchFound<kSubs>& found,
+HWY_INLINE void finish_block(const float* values, size_t b, const BatchSearchResults<kSubs>& found,
                              const BatchLevels<kSubs>* levels, Block& out) {
   uint8_t scales[kSubs];
   uint8_t minimums[kSubs];

@@ -224,26 +224,27 @@ void for_each_step(float largest, Function function) {
   }
 }
 
-struct Rated {
+struct RatedScale {
   float growth = INFINITY;  // of the error over that of the targets
   uint16_t half = 0;
 };
 
 // The d that promise most, best first.
-std::array<Rated, kRestarts> find_steps(const Batch& batch, const Targets& targets, size_t first) {
+std::array<RatedScale, kRestarts> find_steps(const Batch& batch, const Targets& targets,
+                                             size_t first) {
   const float* scales = targets.fit.scales + first;
   const float largest = *std::max_element(scales, scales + kSubs);
-  std::array<Rated, kRestarts> best;
+  std::array<RatedScale, kRestarts> best;
   for_each_step(largest, [&](uint16_t half) {
     const float step = float_from_f16(half);
-    Rated rated{0, half};
+    RatedScale rated{0, half};
     for (size_t j = first; j < first + kSubs; ++j) {
       const float a = targets.sums.codes[j], w = batch.weight_sums[j];
       const float target = targets.fit.scales[j];
       const float off = step * static_cast<float>(level_of(target / step)) - target;
       if (w > 0) rated.growth += (targets.sums.squares[j] - a * a / w) * (off * off);
     }
-    for (Rated& each : best) {
+    for (RatedScale& each : best) {
       if (rated.growth < each.growth) std::swap(rated, each);
     }
   });
@@ -262,10 +263,10 @@ void take_step(const Batch& batch, const Targets& targets, size_t block, Choice&
     const float off = step * static_cast<float>(choice.scales[sub]) - target;
     wanted[j] = targets.fit.minimums[sub] + (w > 0 ? targets.sums.codes[sub] * off / w : 0);
   }
-  Rated best;
+  RatedScale best;
   for_each_step(*std::max_element(wanted, wanted + kSubs), [&](uint16_t half) {
     const float minimum_step = float_from_f16(half);
-    Rated rated{0, half};
+    RatedScale rated{0, half};
     for (size_t j = 0; j < kSubs; ++j) {
       const float level = static_cast<float>(level_of(wanted[j] / minimum_step));
       const float off = minimum_step * level - wanted[j];
@@ -282,7 +283,7 @@ void take_step(const Batch& batch, const Targets& targets, size_t block, Choice&
 
 void restart(const Batch& batch, Choice& best) {
   const Targets targets = find_targets(batch, best);
-  std::array<std::array<Rated, kRestarts>, kBlocks> steps;
+  std::array<std::array<RatedScale, kRestarts>, kBlocks> steps;
   for (size_t b = 0; b < kBlocks; ++b) steps[b] = find_steps(batch, targets, kSubs * b);
   for (size_t i = 0; i < kRestarts; ++i) {
     Choice other = best;

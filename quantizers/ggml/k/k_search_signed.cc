@@ -123,16 +123,16 @@ Targets find_targets(const SearchGroup& group, const Choice& choice) {
   return out;
 }
 
-struct Rated {
+struct RatedScale {
   float growth = INFINITY;  // of the error over that of the targets
   Choice choice;
 };
 
 // The d that promise most with levels of their scales, best first.
-std::array<Rated, kRestarts> find_steps(const Targets& targets) {
-  std::array<Rated, kRestarts> best;
+std::array<RatedScale, kRestarts> find_steps(const Targets& targets) {
+  std::array<RatedScale, kRestarts> best;
   for (int k = 0; k < kSteps; ++k) {
-    Rated rated{0, {}};
+    RatedScale rated{0, {}};
     rated.choice.d = f16_from_float(targets.extreme / (1.5f * static_cast<float>(k) - 128.5f));
     const float step = float_from_f16(rated.choice.d);
     if (step == 0 || !std::isfinite(step)) continue;
@@ -141,7 +141,7 @@ std::array<Rated, kRestarts> find_steps(const Targets& targets) {
       const float off = step * static_cast<float>(rated.choice.scales[j]) - targets.fit.scales[j];
       rated.growth += targets.sums.squares[j] * (off * off);
     }
-    for (Rated& each : best) {
+    for (RatedScale& each : best) {
       if (rated.growth < each.growth) std::swap(rated, each);
     }
   }
@@ -149,7 +149,7 @@ std::array<Rated, kRestarts> find_steps(const Targets& targets) {
 }
 
 void restart(const SearchGroup& group, Choice& best) {
-  for (Rated& rated : find_steps(find_targets(group, best))) {
+  for (RatedScale& rated : find_steps(find_targets(group, best))) {
     if (!std::isfinite(rated.growth)) continue;
     rate(group, rated.choice);
     descend(group, rated.choice);

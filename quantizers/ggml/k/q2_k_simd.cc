@@ -28,7 +28,7 @@ constexpr size_t kSub = 16;
 constexpr size_t kSubs = kBlock / kSub;
 
 HWY_INLINE void search_batch(const BlockBatch& batch, const Numerators& numerators,
-                             BatchFound<kSubs>& found) {
+                             BatchSearchResults<kSubs>& found) {
   AffineGroup<kSub> groups[2];
   for (size_t first = 0; first < batch.blocks * kSubs; first += 2 * kLanes) {
     for (size_t i = 0; i < 2; ++i) {
@@ -71,7 +71,7 @@ HWY_INLINE void find_levels(const BlockBatch& batch, const float* found, BatchLe
 
 void q2_k(const float* values, uint64_t blocks, BlockQ2K* out) {
   const Numerators numerators = make_numerators({3, -0.5f, 0.1f, 15, true});
-  BatchFound<kSubs> found;
+  BatchSearchResults<kSubs> found;
   BatchLevels<kSubs> levels[2];
   for (uint64_t done = 0; done < blocks; done += kLanes) {
     const BlockBatch batch = make_batch(values, done, blocks);

@@ -107,7 +107,8 @@ HWY_INLINE Step try_level(const StepGroup& g, size_t e, Float old_level, const S
 }
 
 // First levels of the kLanes sub-blocks from `first` on, and which of them would change.
-HWY_INLINE void start_runs(const BlockBatch& batch, size_t first, Runs& runs, SignedFound& found) {
+HWY_INLINE void start_runs(const BlockBatch& batch, size_t first, Runs& runs,
+                           SignedSearchResults& found) {
   StepGroup group;
   StepLanes lanes;
   const float* rows[kLanes];
@@ -156,7 +157,7 @@ HWY_INLINE void sweep_groups(const StepGroup* groups, float* levels, StepLanes* 
 // Runs `count` sub-blocks, at most kStepSubs, from their start; lanes that are left over repeat the
 // last. Levels go to `levels`, which has room for kTogether groups.
 HWY_INLINE void finish_runs(const BlockBatch& batch, std::span<const size_t> subs, float* levels,
-                            Runs& runs, SignedFound& found) {
+                            Runs& runs, SignedSearchResults& found) {
   StepGroup groups[kTogether];
   StepLanes lanes[kTogether];
   alignas(64) float scales[kStepSubs];
@@ -180,7 +181,7 @@ HWY_INLINE void finish_runs(const BlockBatch& batch, std::span<const size_t> sub
   }
 }
 
-HWY_INLINE void search_batch(const BlockBatch& batch, Runs& runs, SignedFound& found) {
+HWY_INLINE void search_batch(const BlockBatch& batch, Runs& runs, SignedSearchResults& found) {
   const size_t subs = batch.blocks * kSignedSubs;
   for (size_t first = 0; first < subs; first += kLanes) start_runs(batch, first, runs, found);
   size_t pending[kBatchSubs];
@@ -200,7 +201,7 @@ HWY_INLINE void search_batch(const BlockBatch& batch, Runs& runs, SignedFound& f
 
 void q3_k(const float* values, uint64_t blocks, BlockQ3K* out) {
   Runs runs;
-  SignedFound found;
+  SignedSearchResults found;
   SignedLevels levels;
   found.levels = runs.levels;
   for (uint64_t done = 0; done < blocks; done += kLanes) {

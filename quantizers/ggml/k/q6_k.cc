@@ -31,7 +31,7 @@ constexpr uint32_t kSubs = 16;
 
 // From the searched scales and codes to the block.
 void finish(const float* values, const float* scales, uint8_t* codes, BlockQ6K& out) {
-  const Extreme extreme = find_extreme<kSubs>(scales);
+  const ExtremeValue extreme = find_extreme<kSubs>(scales);
   if (extreme.magnitude < kZeroMagnitude) {
     std::memset(&out, 0, sizeof(out));
     return;

@@ -54,7 +54,7 @@ struct alignas(64) Found {
   float squares[kGroups * kLanes];   // sums
 };
 
-struct Best {
+struct BestScale {
   Float scale, score, inverse;
 };
 
@@ -87,7 +87,7 @@ HWY_INLINE Float inverse_of(Float extreme) {
   return hn::Div(splat(-steps), extreme);
 }
 
-HWY_INLINE void start(const Sums& sums, Float inverse, Best& best) {
+HWY_INLINE void start(const Sums& sums, Float inverse, BestScale& best) {
   const Mask none = hn::Eq(sums.q, hn::Zero(kF));
   best.scale = hn::IfThenElse(none, hn::Zero(kF), hn::Div(sums.p, sums.q));
   best.score = hn::Mul(best.scale, sums.p);
@@ -95,7 +95,7 @@ HWY_INLINE void start(const Sums& sums, Float inverse, Best& best) {
 }
 
 // A term of Q is 0 only where x^2 or l is; so is P's term then, and Q > 0 need not be asked.
-HWY_INLINE void compare(const Sums& sums, Float inverse, Best& best) {
+HWY_INLINE void compare(const Sums& sums, Float inverse, BestScale& best) {
   const Mask better = hn::Gt(hn::Mul(sums.p, sums.p), hn::Mul(best.score, sums.q));
   const Float scale = hn::Div(sums.p, sums.q);
   best.scale = hn::IfThenElse(better, scale, best.scale);
@@ -105,7 +105,7 @@ HWY_INLINE void compare(const Sums& sums, Float inverse, Best& best) {
 
 // One pass over the values for some candidates. Candidate 0 is the start, not compared.
 template <int... kCandidates>
-HWY_INLINE void try_candidates(const Scratch& g, Float extreme, Best& best) {
+HWY_INLINE void try_candidates(const Scratch& g, Float extreme, BestScale& best) {
   constexpr size_t kCount = sizeof...(kCandidates);
   const Float zero = hn::Zero(kF);
   Float inverses[kCount] = {inverse_of<kCandidates>(extreme)...};
@@ -121,7 +121,7 @@ HWY_INLINE void try_candidates(const Scratch& g, Float extreme, Best& best) {
    ...);
 }
 
-HWY_INLINE void search(const Scratch& g, Float extreme, Best& best) {
+HWY_INLINE void search(const Scratch& g, Float extreme, BestScale& best) {
   try_candidates<0, -9, -8, -7, -6>(g, extreme, best);
   try_candidates<-5, -4, -3, -2, -1>(g, extreme, best);
   try_candidates<1, 2, 3, 4>(g, extreme, best);
@@ -152,7 +152,7 @@ HWY_INLINE void search_group(const float* values, size_t at, Found& found) {
   Float magnitude, squares;
   const Float extreme = prepare(g, magnitude, squares);
   const Mask dead = hn::Lt(magnitude, splat(kZeroMagnitude));
-  Best best{zero, zero, zero};
+  BestScale best{zero, zero, zero};
   if (!hn::AllTrue(kF, dead)) search(g, extreme, best);
   hn::Store(hn::IfThenElse(dead, zero, best.scale), kF, found.scales + at);
   hn::Store(hn::IfThenElse(dead, zero, best.inverse), kF, found.inverses + at);

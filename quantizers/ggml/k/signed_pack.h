@@ -34,7 +34,7 @@ constexpr size_t kSignedSub = 16;
 constexpr size_t kSignedSubs = kBlock / kSignedSub;
 
 // Results of the searches of a batch, by sub-block.
-struct SignedFound {
+struct SignedSearchResults {
   alignas(64) float scale[kSignedSubs * kLanes];
   alignas(64) float inverse[kSignedSubs * kLanes];
   alignas(64) int32_t dead[kSignedSubs * kLanes];
@@ -53,7 +53,7 @@ struct SignedLevels {
   alignas(64) int32_t bad[kLanes];
 };
 
-HWY_INLINE void store_found(const SignedLanes& lanes, size_t at, SignedFound& out) {
+HWY_INLINE void store_found(const SignedLanes& lanes, size_t at, SignedSearchResults& out) {
   hn::Store(lanes.scale, kF, out.scale + at);
   hn::Store(lanes.inverse, kF, out.inverse + at);
   hn::Store(flags(lanes.dead), kI, out.dead + at);
@@ -70,7 +70,7 @@ HWY_INLINE void store_block_scales(Float d, Mask bad, SignedLevels& out) {
 
 // The scale of largest magnitude gets level `extreme_level` (-128 or -32), the others at most
 // -extreme_level - 1; d = 1 / (extreme_level / scale).
-HWY_INLINE void find_extreme_levels(const BlockBatch& batch, const SignedFound& found,
+HWY_INLINE void find_extreme_levels(const BlockBatch& batch, const SignedSearchResults& found,
                                     int32_t extreme_level, SignedLevels& out) {
   alignas(64) float scales[kSignedSubs * kLanes];
   const float* rows[kLanes];
@@ -94,7 +94,7 @@ HWY_INLINE void find_extreme_levels(const BlockBatch& batch, const SignedFound& 
   hn::Store(flags(lanes.dead), kI, out.dead);
 }
 
-HWY_INLINE bool is_bad(const SignedFound& found, const SignedLevels& levels, size_t b) {
+HWY_INLINE bool is_bad(const SignedSearchResults& found, const SignedLevels& levels, size_t b) {
   int32_t bad = levels.bad[b];
   for (size_t j = 0; j < kSignedSubs; ++j) bad |= found.bad[b * kSignedSubs + j];
   return bad != 0;
@@ -128,8 +128,8 @@ HWY_INLINE Int signed_codes(const float* values, const SignedRounding& r, size_t
   return hn::Add(clamp_int(code, -kTop, kTop - 1), splat_int(kTop));
 }
 
-HWY_INLINE void set_roundings(size_t b, const SignedFound& found, const SignedLevels& levels,
-                              SignedRounding* out) {
+HWY_INLINE void set_roundings(size_t b, const SignedSearchResults& found,
+                              const SignedLevels& levels, SignedRounding* out) {
   for (size_t j = 0; j < kSignedSubs; ++j) {
     const size_t sub = b * kSignedSubs + j;
     out[j] = {levels.d[b] * levels.level[j * kLanes + b], found.inverse[sub], found.dead[sub],
@@ -137,7 +137,7 @@ HWY_INLINE void set_roundings(size_t b, const SignedFound& found, const SignedLe
   }
 }
 
-HWY_INLINE void finish_block(const float* values, size_t b, const SignedFound& found,
+HWY_INLINE void finish_block(const float* values, size_t b, const SignedSearchResults& found,
                              const SignedLevels& levels, BlockQ6K& out) {
   if (levels.dead[b] != 0) {
     std::memset(&out, 0, sizeof(out));
@@ -170,7 +170,7 @@ HWY_INLINE void finish_block(const float* values, size_t b, const SignedFound& f
   out.d = static_cast<uint16_t>(levels.half[b]);
 }
 
-HWY_INLINE void finish_block(const float* values, size_t b, const SignedFound& found,
+HWY_INLINE void finish_block(const float* values, size_t b, const SignedSearchResults& found,
                              const SignedLevels& levels, BlockQ3K& out) {
   SignedRounding roundings[kSignedSubs];
   set_roundings(b, found, levels, roundings);

@@ -156,7 +156,7 @@ constexpr bool kHasSubsOf32 = Block::kSubValues == 32;
 
 template <class Block>
 HWY_INLINE void search_batch(const BlockBatch& batch,
-                             BatchFound<kBlock / Block::kSubValues>& found) {
+                             BatchSearchResults<kBlock / Block::kSubValues>& found) {
   constexpr size_t kSub = Block::kSubValues;
   constexpr AffineSearch kSearch{Block::kTop, -0.9f, 0.05f, 36};
   const Numerators numerators = make_numerators(kSearch);
@@ -196,7 +196,7 @@ HWY_INLINE void encode_batch(const BlockBatch& batch, Block* out,
                              EncodeWeightedRows<Block>* scalar) {
   constexpr size_t kSubs = kBlock / Block::kSubValues;
   constexpr int32_t kTopLevel = kHasSubsOf32<Block> ? 63 : 15;
-  BatchFound<kSubs> found;
+  BatchSearchResults<kSubs> found;
   BatchLevels<kSubs> levels[2];
   search_batch<Block>(batch, found);
   find_levels<kSubs>(batch, found.scale, found.weight, kTopLevel, levels[0]);

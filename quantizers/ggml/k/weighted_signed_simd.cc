@@ -34,7 +34,7 @@ HWY_INLINE Float sum_weights(const float* w) {
   return sum;
 }
 
-HWY_INLINE void search_q6_k(const BlockBatch& batch, SignedFound& found) {
+HWY_INLINE void search_q6_k(const BlockBatch& batch, SignedSearchResults& found) {
   SignedGroup<kSignedSub> group;
   for (size_t first = 0; first < batch.blocks * kSignedSubs; first += kLanes) {
     const float* rows[kLanes];
@@ -46,7 +46,8 @@ HWY_INLINE void search_q6_k(const BlockBatch& batch, SignedFound& found) {
   }
 }
 
-HWY_INLINE void search_q3_k(const BlockBatch& batch, SignedFound& found, float* sub_weights) {
+HWY_INLINE void search_q3_k(const BlockBatch& batch, SignedSearchResults& found,
+                            float* sub_weights) {
   SignedGroup<kSignedSub> group;
   alignas(64) float variance[kLanes];
   find_variances(batch, 2, variance);
@@ -61,7 +62,7 @@ HWY_INLINE void search_q3_k(const BlockBatch& batch, SignedFound& found, float* 
 }
 
 // Levels -32..31 of the scales of a batch, by the same search as codes.
-HWY_INLINE void find_q3_k_levels(const BlockBatch& batch, const SignedFound& found,
+HWY_INLINE void find_q3_k_levels(const BlockBatch& batch, const SignedSearchResults& found,
                                  const float* sub_weights, SignedLevels& out) {
   SignedGroup<kSignedSubs> group;
   const float* rows[kLanes];
@@ -81,7 +82,7 @@ HWY_INLINE void find_q3_k_levels(const BlockBatch& batch, const SignedFound& fou
 }  // namespace
 
 void weighted_q6_k(ConstFloatRows rows, std::span<const float> weights, BlockQ6K* out) {
-  SignedFound found;
+  SignedSearchResults found;
   SignedLevels levels;
   for (uint64_t done = 0; done < rows.values.size() / kBlock; done += kLanes) {
     const BlockBatch batch = make_batch(rows, weights, done);
@@ -92,7 +93,7 @@ void weighted_q6_k(ConstFloatRows rows, std::span<const float> weights, BlockQ6K
 }
 
 void weighted_q3_k(ConstFloatRows rows, std::span<const float> weights, BlockQ3K* out) {
-  SignedFound found;
+  SignedSearchResults found;
   SignedLevels levels;
   alignas(64) float sub_weights[kSignedSubs * kLanes];
   for (uint64_t done = 0; done < rows.values.size() / kBlock; done += kLanes) {

@@ -144,7 +144,7 @@ TEST(SummarizeExcluded, SetsAPrefixApartFromLongerNames) {
   EXPECT_EQ(summarize_excluded({"a.b1.x"}, {"a.b1", "a.b10"}), std::vector<std::string>{"a.b1.x"});
 }
 
-TEST(SummarizeExcluded, LeavesOutWhatIsQuantized) {
+TEST(SummarizeExcluded, OmitsQuantizedLayers) {
   EXPECT_TRUE(summarize_excluded({"a.b"}, {"a.b"}).empty());
   EXPECT_TRUE(summarize_excluded({}, {"a"}).empty());
 }
@@ -170,7 +170,7 @@ TEST(JsonText, SetsReplaceInPlaceAndSort) {
   EXPECT_FALSE(json.remove("a"));
 }
 
-TEST(JsonText, RefusesWhatIsNoJson) {
+TEST(JsonText, RejectsInvalidJson) {
   for (const char* text : {"", "{", "[1,]", "{\"a\" 1}", "{a: 1}", "01", "\"", "nul", "[1] 2",
                            "{\"a\": }", "\"\\", "'a'", "[1 2]"}) {
     EXPECT_FALSE(JsonText::parse(text).has_value()) << text;

@@ -72,7 +72,7 @@ TEST(QuantizeMetadata, AnImportanceMatrixLeavesItsName) {
   EXPECT_EQ(*made->metadata.find("quantize.imatrix.chunks_count"), MetaValue::u32(9));
 }
 
-TEST(QuantizeMetadata, WhatIsNotKnownOfAMatrixIsNotWritten) {
+TEST(QuantizeMetadata, OmitsUnknownFactsOfAMatrix) {
   const Imatrix imatrix = matrix_for("blk.0.attn_q.weight", 256);
   const auto made = run(small_float_model(), options({{"type", "q4_k_m"}}), &imatrix);
   ASSERT_TRUE(made.has_value());

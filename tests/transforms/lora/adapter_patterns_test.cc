@@ -36,7 +36,7 @@ TEST(AdapterPatterns, ReadsClassesGroupsAndRepetitions) {
   EXPECT_TRUE(fits(R"([\d_]+)", "1_2"));
 }
 
-TEST(AdapterPatterns, RejectsWhatIsNoExpressionByItself) {
+TEST(AdapterPatterns, RejectsPartsThatAreNotExpressions) {
   for (const std::string_view text : {"(a", "a)|(b", "[a", R"(\b)", "(?=a)", "a{3,2}"}) {
     EXPECT_FALSE(module_regex(text)) << text;
   }

@@ -56,7 +56,7 @@ inline void expect_merged(const std::string& base, const fs::path& adapter,
 
 // ---- adapters made by a test --------------------------------------------------------------------
 
-struct MadeTensor {
+struct TestTensor {
   std::string name;
   std::vector<uint64_t> shape;
 };
@@ -85,7 +85,7 @@ inline void write_safetensors(const fs::path& path, const std::vector<RawTensor>
   write_file(path, std::string(reinterpret_cast<const char*>(&size), 8) + header + data);
 }
 
-inline void write_pieces(const fs::path& path, const std::vector<MadeTensor>& pieces) {
+inline void write_pieces(const fs::path& path, const std::vector<TestTensor>& pieces) {
   std::vector<RawTensor> tensors;
   for (size_t i = 0; i < pieces.size(); ++i) {
     RawTensor& made = tensors.emplace_back(RawTensor{pieces[i].name, "F32", pieces[i].shape, {}});
@@ -99,7 +99,7 @@ inline void write_pieces(const fs::path& path, const std::vector<MadeTensor>& pi
   write_safetensors(path, tensors);
 }
 
-inline void write_adapter(const fs::path& folder, const std::vector<MadeTensor>& pieces,
+inline void write_adapter(const fs::path& folder, const std::vector<TestTensor>& pieces,
                           const std::string& config) {
   fs::create_directories(folder);
   write_pieces(folder / "adapter_model.safetensors", pieces);

@@ -15,8 +15,8 @@ using lora_test::adapter_of;
 using lora_test::expect_merged;
 using lora_test::hash_of;
 using lora_test::made_value;
-using lora_test::MadeTensor;
 using lora_test::merged;
+using lora_test::TestTensor;
 using lora_test::write_adapter;
 using step_test::options;
 using step_test::settle;
@@ -53,7 +53,7 @@ TEST(LoraMerge, RefusesAdaptersThatAreWrong) {
 
 constexpr const char* kLoraConfig = R"({"peft_type": "LORA", "r": 2, "lora_alpha": 4})";
 
-const std::vector<MadeTensor> kEmbeddingPieces = {
+const std::vector<TestTensor> kEmbeddingPieces = {
     {"model.embed_tokens.lora_embedding_A", {2, 1024}},
     {"model.embed_tokens.lora_embedding_B", {256, 2}}};
 
@@ -99,7 +99,7 @@ TEST(LoraMerge, ATiedHeadThatIsTrainedLeavesTheEmbeddings) {
 // By columns: V / |V| m, where |V| runs over the vocabulary.
 TEST(LoraMerge, DoraOfEmbeddingsHasTheNormsOfColumns) {
   const TemporaryFolder folder;
-  std::vector<MadeTensor> pieces = kEmbeddingPieces;
+  std::vector<TestTensor> pieces = kEmbeddingPieces;
   pieces.push_back({"model.embed_tokens.lora_magnitude_vector", {1, 256}});
   write_adapter(folder.path(), pieces,
                 R"({"peft_type": "LORA", "r": 2, "lora_alpha": 4, "use_dora": true})");
@@ -112,7 +112,7 @@ TEST(LoraMerge, DoraOfEmbeddingsHasTheNormsOfColumns) {
   }
 }
 
-TEST(LoraMerge, ScaleMultipliesWhatIsAdded) {
+TEST(LoraMerge, ScaleMultipliesTheUpdate) {
   const TemporaryFolder folder;
   const std::string module = "model.layers.0.self_attn.q_proj.";
   write_adapter(folder.path(),
@@ -164,7 +164,7 @@ TEST(LoraMerge, ModulesToSaveFindOlderNamesOfFiles) {
 }
 
 // Why the step fails; empty: it does not.
-std::string lora_refusal(const std::filesystem::path& model, const std::vector<MadeTensor>& pieces,
+std::string lora_refusal(const std::filesystem::path& model, const std::vector<TestTensor>& pieces,
                          const std::string& config) {
   const TemporaryFolder folder;
   write_adapter(folder.path(), pieces, config);
@@ -175,8 +175,8 @@ std::string lora_refusal(const std::filesystem::path& model, const std::vector<M
 
 TEST(LoraMerge, ModulesToSaveReplaceTensorsOfAnyName) {
   const std::string front = "model.layers.0.";
-  const MadeTensor stack = {front + "mlp.experts.down_proj", {2, 3, 4}};
-  const MadeTensor decay = {front + "linear_attn.A_log", {4}};
+  const TestTensor stack = {front + "mlp.experts.down_proj", {2, 3, 4}};
+  const TestTensor decay = {front + "linear_attn.A_log", {4}};
   const auto config = [](std::string_view saved) {
     return fmt::format(R"({{"r": 2, "lora_alpha": 4, "modules_to_save": [{}]}})", saved);
   };
@@ -208,7 +208,7 @@ TEST(LoraMerge, ModulesToSaveReplaceTensorsOfAnyName) {
 // Of each tensor: another name, another shape, none at all.
 TEST(LoraMerge, EveryTensorIsUsedOrRefused) {
   const std::string front = "base_model.model.model.layers.0.";
-  const std::vector<MadeTensor> pieces = {{front + "self_attn.q_proj.lora_A.weight", {2, 256}},
+  const std::vector<TestTensor> pieces = {{front + "self_attn.q_proj.lora_A.weight", {2, 256}},
                                           {front + "self_attn.q_proj.lora_B.weight", {256, 2}},
                                           {front + "self_attn.q_proj.lora_magnitude_vector", {256}},
                                           {front + "input_layernorm.weight", {256}},
@@ -216,14 +216,14 @@ TEST(LoraMerge, EveryTensorIsUsedOrRefused) {
   constexpr const char* kConfig =
       R"({"peft_type": "LORA", "r": 2, "lora_alpha": 4, "use_dora": true})";
   const TemporaryFolder folder;
-  const auto result = [&](const std::vector<MadeTensor>& made) {
+  const auto result = [&](const std::vector<TestTensor>& made) {
     write_adapter(folder.path(), made, kConfig);
     return step_test::run("lora", step_test::open(testdata("llama-micro")).value(),
                           options({{"from", folder.path().string()}}));
   };
   ASSERT_TRUE(result(pieces));
   for (size_t i = 0; i < pieces.size(); ++i) {
-    std::vector<MadeTensor> other = pieces;
+    std::vector<TestTensor> other = pieces;
     other[i].name += "_x";
     EXPECT_FALSE(result(other)) << other[i].name;
     other[i].name = front + "self_attn.z_proj" + other[i].name.substr(other[i].name.rfind('.'));

@@ -7,7 +7,7 @@ namespace ckpt {
 namespace {
 
 using lora_test::made_value;
-using lora_test::MadeTensor;
+using lora_test::TestTensor;
 
 constexpr uint64_t kExpertsOfStack = 2, kRankOfStack = 2;
 constexpr const char* kExpertsOfLayer = "model.layers.0.mlp.experts";
@@ -43,10 +43,10 @@ ExpertMatrix matrix_of(const StackCase& given, bool is_down) {
                                                       : linear;
 }
 
-std::vector<MadeTensor> model_of(const StackCase& given) {
+std::vector<TestTensor> model_of(const StackCase& given) {
   const std::string front = std::string(kExpertsOfLayer) + ".";
   const auto [hidden, inner] = given.sizes;
-  std::vector<MadeTensor> out;
+  std::vector<TestTensor> out;
   if (given.storage == ExpertStorage::kSingles) {
     for (uint64_t expert = 0; expert < kExpertsOfStack; ++expert) {
       const std::string own = fmt::format("{}{}.", front, expert);
@@ -66,7 +66,7 @@ std::vector<MadeTensor> model_of(const StackCase& given) {
 }
 
 // A and B of a parameter; crossed: A reads the rows of the matrix.
-void add_factors(std::vector<MadeTensor>& out, const std::string& module, ExpertMatrix matrix,
+void add_factors(std::vector<TestTensor>& out, const std::string& module, ExpertMatrix matrix,
                  bool is_crossed) {
   const uint64_t wide = kExpertsOfStack * kRankOfStack;
   out.push_back({module + ".lora_A.weight", {wide, is_crossed ? matrix.rows : matrix.columns}});
@@ -113,7 +113,7 @@ std::string axes_taken(const StackCase& given, const std::string& version) {
   std::filesystem::create_directories(folder / "model");
   lora_test::write_pieces(folder / "model" / "model.safetensors", model_of(given));
   const bool is_crossed = !given.is_new_layout;
-  std::vector<MadeTensor> factors;  // the trained parameter's first: they have the first values
+  std::vector<TestTensor> factors;  // the trained parameter's first: they have the first values
   const std::string own =
       std::string(kExpertsOfLayer) + (given.has_both && !given.is_down ? ".base_layer" : "");
   add_factors(factors, own, matrix_of(given, given.is_down), is_crossed);

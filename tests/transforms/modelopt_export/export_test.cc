@@ -78,7 +78,7 @@ TEST(Export, BlockMaximaGoWithTheWeight) {
                "8 stored maxima; nvfp4 needs one, or 16 for blocks of 16");
 }
 
-TEST(Export, MaximaThatAreNoneAreRefused) {
+TEST(Export, RejectsInvalidMaxima) {
   const std::string up = "model.layers.0.mlp.up_proj";
   for (const float bad : {0.0f, -1.0f, INFINITY, NAN}) {
     Checkpoint input = qat_model();
@@ -204,7 +204,7 @@ TEST(Export, TiedHeadsRoutersAndTokensAheadStay) {
             R"(["lm_head","model.embed_tokens","model.layers.0.moe.gate","model.layers.1*"])");
 }
 
-TEST(Export, RowsThatAreNoBlocksAreNamed) {
+TEST(Export, RejectsRowsThatAreNotWholeBlocks) {
   Checkpoint input = small_export_model();
   input.tensors.push_back(weight("model.layers.1.mlp.down_proj.weight", 8, 24));
   expect_error(run("export", input, options({{"type", "nvfp4-w4a16"}})), ErrorCode::kUnsupported,
@@ -232,7 +232,7 @@ TEST(Export, StacksOfAnotherShapeAreRefused) {
       << quant_config(kept);
 }
 
-TEST(Export, WhatIsQuantizedAlreadyIsRefused) {
+TEST(Export, RejectsQuantizedWeights) {
   Checkpoint input = small_export_model();
   input.set_document("config.json", R"({"quantization_config": {}})");
   expect_error(run("export", input, options({{"type", "nvfp4-w4a16"}})), ErrorCode::kUnsupported,

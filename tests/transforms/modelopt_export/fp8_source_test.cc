@@ -154,7 +154,7 @@ TEST(Fp8Source, ScalesWithFewBitsKeepEveryValueInBf16) {
   EXPECT_EQ(recoded(made, name).second_error, 0.0);
 }
 
-TEST(Fp8Source, WhatIsNoNumberIsNotMeasured) {
+TEST(Fp8Source, DoesNotMeasureNonFiniteValues) {
   Checkpoint input = deepseek();
   auto& slice =
       std::get<Stored>(tensor(input, "model.layers.0.self_attn.o_proj.weight").origin).parts[1][0];

@@ -86,7 +86,7 @@ TEST(Mxfp4Cast, KeepsEveryValueInsideTheWindow) {
   EXPECT_EQ(notes[0], "2 weights of MXFP4: 8 of 8 blocks keep their values");
 }
 
-TEST(Mxfp4Cast, WhatLiesBelowTheWindowIsRoundedAndNamed) {
+TEST(Mxfp4Cast, RoundsAndReportsBlocksBelowTheWindow) {
   const std::string name = "model.layers.0.mlp.down_proj.weight";
   const Tensor weight = mxfp4_weight(name, 1, {127, 110, 109, 127});
   std::vector<std::string> notes;

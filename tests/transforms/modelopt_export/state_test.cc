@@ -63,7 +63,7 @@ TEST(ModeloptState, CutShortAnywhereIsAnError) {
   }
 }
 
-TEST(ModeloptState, WhatIsCutShortIsCalledTruncatedWithItsPlace) {
+TEST(ModeloptState, ReportsTruncationWithItsPosition) {
   const std::string whole = state_file("qwen3-micro");
   EXPECT_EQ(read_modelopt_state(std::string_view(whole).substr(0, 1000)).error().text(),
             "at byte 1000: no end of the directory; expected one: the zip of 1000 bytes is "

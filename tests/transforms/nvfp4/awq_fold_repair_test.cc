@@ -23,11 +23,11 @@ namespace fs = std::filesystem;
 constexpr const char* kExport = "mixed/qwen35-micro-awq-lite";
 constexpr const char* kBase = "qwen35-micro";
 
-struct Repaired {
+struct RepairOutcome {
   Result<Checkpoint> made;
   std::vector<std::string> notes;
 };
-Repaired repaired(Checkpoint source, const char* base = kBase) {
+RepairOutcome repaired(Checkpoint source, const char* base = kBase) {
   Options given;
   if (base != nullptr) given.add("base", testdata(base).string());
   std::vector<std::string> notes;
@@ -75,7 +75,7 @@ constexpr Pair kPairs[] = {
 
 TEST(AwqFoldRepair, NormAndReadersMultiplyToTheBaseAgain) {
   const Checkpoint source = *open(testdata(kExport));
-  const Repaired out = repaired(source);
+  const RepairOutcome out = repaired(source);
   ASSERT_TRUE(out.made.has_value()) << out.made.error().text();
   for (const Pair& pair : kPairs) {
     const double before = product_db(source, pair.norm, pair.reader);
@@ -90,7 +90,7 @@ TEST(AwqFoldRepair, NormAndReadersMultiplyToTheBaseAgain) {
 
 TEST(AwqFoldRepair, EverythingElseStays) {
   const Checkpoint source = *open(testdata(kExport));
-  const Repaired out = repaired(source);
+  const RepairOutcome out = repaired(source);
   ASSERT_TRUE(out.made.has_value());
   ASSERT_EQ(out.made->tensors.size(), source.tensors.size());
   size_t changed = 0;
@@ -118,7 +118,7 @@ Checkpoint settled(Checkpoint checkpoint) {
 
 TEST(AwqFoldRepair, ASecondTimeChangesNothing) {
   const Checkpoint once = settled(*repaired(*open(testdata(kExport))).made);
-  const Repaired twice = repaired(once);
+  const RepairOutcome twice = repaired(once);
   ASSERT_TRUE(twice.made.has_value());
   EXPECT_NE(twice.notes.at(0).find("nothing changed"), std::string::npos) << twice.notes[0];
   for (size_t i = 0; i < once.tensors.size(); ++i) {
@@ -126,15 +126,15 @@ TEST(AwqFoldRepair, ASecondTimeChangesNothing) {
   }
 }
 
-TEST(AwqFoldRepair, WithoutABaseItSaysWhatLooksWrong) {
+TEST(AwqFoldRepair, ReportsSuspectNormsWithoutABase) {
   const Checkpoint source = *open(testdata(kExport));
-  const Repaired out = repaired(source, nullptr);
+  const RepairOutcome out = repaired(source, nullptr);
   ASSERT_FALSE(out.made.has_value());
   EXPECT_EQ(out.made.error().code, ErrorCode::kUsage);
   EXPECT_NE(out.made.error().text().find("look wrongly folded"), std::string::npos)
       << out.made.error().text();
 
-  const Repaired after = repaired(settled(*repaired(source).made), nullptr);
+  const RepairOutcome after = repaired(settled(*repaired(source).made), nullptr);
   ASSERT_FALSE(after.made.has_value());
   EXPECT_NE(after.made.error().text().find("no norm looks wrongly folded"), std::string::npos)
       << after.made.error().text();
@@ -199,10 +199,10 @@ TEST(AwqFoldRepair, AScaleComesFromTheWeightsWhereTheNormIsZero) {
 }
 
 // Qwen3 has plain norms: w s is right there.
-TEST(AwqFoldRepair, SoundFoldsStay) {
+TEST(AwqFoldRepair, KeepsCorrectFolds) {
   const auto plain = open(testdata("export/modelopt/qwen3-micro/nvfp4"));
   ASSERT_TRUE(plain.has_value());
-  const Repaired out = repaired(*plain, "qwen3-micro");
+  const RepairOutcome out = repaired(*plain, "qwen3-micro");
   ASSERT_TRUE(out.made.has_value()) << out.made.error().text();
   EXPECT_NE(out.notes.at(0).find("nothing changed"), std::string::npos) << out.notes[0];
 }

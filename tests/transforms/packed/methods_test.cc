@@ -141,7 +141,7 @@ void refuses(const std::string& method, std::string_view sentence, Edit edit) {
 
 constexpr const char* kDown = "model.layers.0.mlp.down_proj";
 
-TEST(PackedMethods, GptqThatLiesIsRefusedByName) {
+TEST(PackedMethods, RejectsContradictoryGptq) {
   refuses("gptq-4", "has no 'model.layers.0.mlp.down_proj.scales'",
           [](Checkpoint& on) { drop(on, ".scales"); });
   refuses("gptq-4", "has no 'model.layers.0.mlp.down_proj.qzeros'",
@@ -185,7 +185,7 @@ TEST(PackedMethods, GroupsOfGptqAreDescribedAsDeclared) {
 }
 
 // Groups of one size fit as many scales as groups of another, or none is declared.
-TEST(PackedMethods, GptqWhoseGroupsAreNotSaidIsRefused) {
+TEST(PackedMethods, RejectsGptqWithoutADeclaredGroupSize) {
   const char* const folder = "gptq-4-dynamic-no-g-idx";
   refuses(folder, "320 inputs in groups of 112 and of 128 have as many",
           [](Checkpoint& on) { says(on, "\"group_size\": 64", "\"group_size\": 112"); });
@@ -213,7 +213,7 @@ TEST(PackedMethods, PackingThatTwoVersionsWroteOtherwiseFollowsTheVersion) {
   EXPECT_NE(bytes_of(*joined), bytes_of(*expected));
 }
 
-TEST(PackedMethods, AwqThatLiesIsRefusedByName) {
+TEST(PackedMethods, RejectsContradictoryAwq) {
   refuses("awq", "quantization_config.version is 'gemv'; of awq only 'gemm' is read here",
           [](Checkpoint& on) { says(on, "gemm", "gemv"); });
   refuses("awq", "expected 5 columns: eight of the 40 outputs",
@@ -224,7 +224,7 @@ TEST(PackedMethods, AwqThatLiesIsRefusedByName) {
           [](Checkpoint& on) { says(on, "\"group_size\": 32", "\"group_size\": 33"); });
 }
 
-TEST(PackedMethods, CompressedTensorsThatLieAreRefusedByName) {
+TEST(PackedMethods, RejectsContradictoryCompressedTensors) {
   refuses("ct-int4", "has no 'model.layers.0.mlp.down_proj.weight_shape'",
           [](Checkpoint& on) { drop(on, ".weight_shape"); });
   refuses(
@@ -320,7 +320,7 @@ TEST(PackedMethods, GptqGroupsAreThoseThatTheDocumentSaysBesideTheirOrderToo) {
 }
 
 // Of groups with the same bits, the one whose scales have the shape of the tensor's counts.
-TEST(PackedMethods, GroupsOfOneWidthAreToldApartByTheirScales) {
+TEST(PackedMethods, DistinguishesGroupsOfOneWidthByTheirScales) {
   for (const char* folder : {"ct-int4", "ct-int8-asymmetric", "ct-w8a8", "ct-fp8-block"}) {
     const std::string type = folder == std::string("ct-fp8-block") ? "float" : "int";
     for (const char* other : {R"("group_size": 16)", R"("block_structure": [16, 16])",
@@ -344,7 +344,7 @@ TEST(PackedMethods, GroupsOfOneWidthAreToldApartByTheirScales) {
   });
 }
 
-TEST(PackedMethods, BitsandbytesThatLieAreRefusedByName) {
+TEST(PackedMethods, RejectsContradictoryBitsandbytes) {
   const auto renames = [](const char* from, const char* to) {
     return [from, to](Checkpoint& on) {
       tensor(on, kDown + std::string(from)).name = kDown + std::string(to);
@@ -387,7 +387,7 @@ TEST(PackedMethods, TorchaoPartsThatItsNoteListsAreNeeded) {
           [](Checkpoint& on) { drop(on, "_zero_point"); });
 }
 
-TEST(PackedMethods, Mxfp4ThatLiesIsRefusedByName) {
+TEST(PackedMethods, RejectsContradictoryMxfp4) {
   const std::string gate = "model.layers.0.mlp.experts.gate_up_proj";
   refuses("mxfp4-gpt-oss", "has no 'model.layers.0.mlp.experts.down_proj_scales'",
           [](Checkpoint& on) { drop(on, "down_proj_scales"); });
@@ -404,7 +404,7 @@ TEST(PackedMethods, Mxfp4ThatLiesIsRefusedByName) {
           [&](Checkpoint& on) { tensor(on, expert + ".weight").shape = {80, 24}; });
 }
 
-TEST(PackedMethods, Fp8ScalesAreForTheBlocksThatAreSaid) {
+TEST(PackedMethods, ChecksFp8ScalesAgainstTheDeclaredBlocks) {
   const std::string weight = "model.layers.1.mlp.down_proj.weight";
   const auto of_shape = [&](std::vector<uint64_t> shape) {
     return [&weight, shape](Checkpoint& on) {
@@ -445,7 +445,7 @@ TEST(PackedMethods, Fp8ThatACodecReadsIsHeldAgainstTheBlocksToo) {
                "weight_block_size of config.json");
 }
 
-TEST(PackedMethods, StackedNvfp4ThatLiesIsRefusedByName) {
+TEST(PackedMethods, RejectsContradictoryStackedNvfp4) {
   const std::string gate = "model.layers.0.mlp.experts.gate_up_proj";
   refuses("modelopt-stacked-nvfp4", "has no 'model.layers.0.mlp.experts.down_proj_weight_scale_2'",
           [](Checkpoint& on) { drop(on, "down_proj_weight_scale_2"); });
@@ -455,7 +455,7 @@ TEST(PackedMethods, StackedNvfp4ThatLiesIsRefusedByName) {
           [&](Checkpoint& on) { tensor(on, gate + "_weight_scale_2").shape = {2}; });
 }
 
-TEST(PackedMethods, TorchaoThatLiesOrIsPackedForAKernelIsRefusedByName) {
+TEST(PackedMethods, RejectsContradictoryAndKernelPackedTorchao) {
   const std::string weight = std::string(kDown) + ".weight";
   const auto note = [&](Checkpoint& on, const std::string& text) {
     Metadata& said = on.file_metadata.at("model.safetensors");
@@ -476,7 +476,7 @@ TEST(PackedMethods, TorchaoThatLiesOrIsPackedForAKernelIsRefusedByName) {
   });
 }
 
-TEST(PackedMethods, ExpertsThatBecomeFloatsAreNoLongerSaidToBeOfFourBits) {
+TEST(PackedMethods, ExpertsThatBecomeFloatsLoseTheFourBitDeclaration) {
   const std::string before(folder_of("fp8-deepseek-v4").find_document("config.json")->text());
   EXPECT_NE(before.find("expert_dtype"), std::string::npos);
   const auto made = run("dequantize", folder_of("fp8-deepseek-v4"), {});
@@ -544,7 +544,7 @@ TEST(PackedMethods, StackedExpertsOfFp8AreTheirMatricesInARow) {
             std::string::npos);
 }
 
-TEST(PackedMethods, AMethodSpelledWrongIsToldTheNearest) {
+TEST(PackedMethods, SuggestsTheNearestMethodName) {
   Checkpoint checkpoint = folder_of("gptq-4");
   says(checkpoint, "\"quant_method\": \"gptq\"", "\"quant_method\": \"gtpq\"");
   expect_error(run("dequantize", std::move(checkpoint), {}), ErrorCode::kUnsupported,

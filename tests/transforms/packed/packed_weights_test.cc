@@ -84,7 +84,7 @@ TEST(PackedWeights, WhereCodesAreDeclaredAndNoneAreFoundEveryTableMayBeThem) {
   EXPECT_EQ(found_in({{"embeddings.position_ids", kI64, {1, 512}}}, says("gptq")), "");
 }
 
-TEST(PackedWeights, TablesThatNothingScalesAreNoWeights) {
+TEST(PackedWeights, IgnoresTablesWithoutScales) {
   using enum Dtype;
   EXPECT_EQ(found_in({{"h.0.attn.bias", kU8, {1, 1, 64, 64}},
                       {"a.weight", kF8E4M3, {128, 128}, "fp8_block"}},

@@ -113,7 +113,7 @@ TEST(QuantSummary, MixedFilesAreComparedLayerByLayer) {
                    "model.layers.0.mlp.up_proj"}));
 }
 
-TEST(QuantSummary, DocumentsThatDisagreeAreTold) {
+TEST(QuantSummary, ReportsContradictoryDocuments) {
   Checkpoint checkpoint = model("nvfp4_modelopt", {".input_scale"});
   checkpoint.set_document("hf_quant_config.json", stated("MIXED_PRECISION"));
   checkpoint.set_document("config.json", embedded("NVFP4"));
@@ -127,7 +127,7 @@ TEST(QuantSummary, DocumentsThatDisagreeAreTold) {
             Names{"hf_quant_config.json alone says NVFP4; config.json has no quantization_config"});
 }
 
-TEST(QuantSummary, LayersThatAreNotWhatTheListSaysAreTold) {
+TEST(QuantSummary, ReportsLayersThatContradictTheList) {
   Checkpoint checkpoint = model("nvfp4_modelopt", {".input_scale"});
   add_stored(checkpoint, "model.layers.0.mlp.down_proj.weight", "bf16", {128, 128});
   checkpoint.set_document("config.json",
@@ -166,7 +166,7 @@ TEST(QuantSummary, PlainFloatsSayNothing) {
   EXPECT_EQ(found.disagreements, Names());
 }
 
-TEST(QuantSummary, DocumentsThatAreNoJsonAreErrors) {
+TEST(QuantSummary, RejectsInvalidJson) {
   Checkpoint checkpoint = model("bf16", {});
   checkpoint.set_document("config.json", std::string(100000, '['));
   EXPECT_EQ(summarize_quantization(checkpoint).error().code, ErrorCode::kCorrupt);

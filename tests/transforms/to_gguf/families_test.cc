@@ -196,7 +196,7 @@ TEST(ToGguf, RopeScalingKeys) {
   EXPECT_EQ(std::get<double>(out->metadata.find("llama.rope.freq_base")->value), 500000.0);
 }
 
-TEST(ToGguf, ModelTypeStandsInForArchitectures) {
+TEST(ToGguf, FallsBackToModelType) {
   JsonValue config = llama_config();
   config.erase("architectures");
   config["model_type"] = "llama";

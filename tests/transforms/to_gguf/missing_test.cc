@@ -79,7 +79,7 @@ TEST(LayersBeyondTheCount, AreRefused) {
 }
 
 // Such families may have layers for multi-token prediction behind the last.
-TEST(LayersBeyondTheCount, AreNotTakenForThoseOfMultiTokenPrediction) {
+TEST(LayersBeyondTheCount, AreNotTreatedAsMultiTokenPrediction) {
   for (const char* name : {"deepseek-v3", "glm4-moe", "glm4-moe-lite"}) {
     for (const char* mtp : {"yes", "no"}) {
       EXPECT_EQ(missing_error(family(name), "refuse", mtp), "") << name;

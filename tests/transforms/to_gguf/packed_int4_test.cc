@@ -39,7 +39,7 @@ TEST(PackedInt4, PartsBecomeOneWeight) {
   EXPECT_EQ((*joined)[0].shape, (std::vector<uint64_t>{2, 64}));
 }
 
-TEST(PackedInt4, WhatIsNotUnderstoodStaysAsItIs) {
+TEST(PackedInt4, KeepsUnknownTensors) {
   const size_t all = weight().size();
   EXPECT_EQ(names(join_packed_int4(weight({2, 60}), all_codecs())).size(), all);  // padded rows
   EXPECT_EQ(names(join_packed_int4(weight({-2, 64}), all_codecs())).size(), all);

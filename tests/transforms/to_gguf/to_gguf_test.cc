@@ -118,7 +118,7 @@ TEST(ToGguf, WiderSourcesRoundThroughTheOutType) {
   EXPECT_EQ(down.codec->name, "bf16");
 }
 
-TEST(ToGguf, RowsThatAreNoBlocksOfQ8BecomeF16) {
+TEST(ToGguf, StoresRowsThatAreNotWholeBlocksOfQ8AsF16) {
   Checkpoint input = qwen35();
   auto out = convert(std::move(input), options({{"outtype", "q8_0"}}));
   ASSERT_TRUE(out.has_value());

@@ -4,7 +4,7 @@
 namespace ckpt::mmproj_test {
 namespace {
 
-TEST(ToMmproj, Qwen3VlImageSizeIsOfPositionsUnlessItIsSaid) {
+TEST(ToMmproj, Qwen3VlImageSizeFollowsPositionsUnlessDeclared) {
   const auto computed = projector_of(
       with_vision("qwen3-vl", {{"num_position_embeddings", 2304}, {"image_size", {}}}));
   EXPECT_EQ(number_of(computed, "clip.vision.image_size"), 48 * 8u);

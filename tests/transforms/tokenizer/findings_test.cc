@@ -69,7 +69,7 @@ std::vector<std::string> places(const std::vector<Finding>& findings) {
 
 using Places = std::vector<std::string>;
 
-TEST(TokenizerFindings, KeysOfTheSourceHaveNone) {
+TEST(TokenizerFindings, AcceptsTheKeysOfTheSource) {
   const Source source;
   EXPECT_EQ(places(findings_of(gguf_of(source), "", {})), Places());
   EXPECT_EQ(places(findings_of(gguf_of(source), "BASE", source.context())), Places());
@@ -172,7 +172,7 @@ TEST(TokenizerFindings, FolderNamesRulesAndWhatTheConverterWrites) {
   EXPECT_EQ(rare[0].severity, Severity::kInfo);
 }
 
-TEST(TokenizerFindings, FilesOfAFolderThatCannotBeReadHaveNone) {
+TEST(TokenizerFindings, ReportsNothingForUnreadableFiles) {
   Checkpoint folder;
   folder.set_document("tokenizer.json", "{");
   EXPECT_TRUE(findings_of(folder, "", {}).empty());

@@ -96,7 +96,7 @@ FixedFolder good(const Input& input) {
   return out;
 }
 
-TEST(TokenizerMend, WholeFile) {
+TEST(TokenizerFixes, WholeFile) {
   const FixedFolder out = good({});
   EXPECT_EQ(out.text(kTokenizerConfig), R"({
   "added_tokens_decoder": {
@@ -133,7 +133,7 @@ TEST(TokenizerMend, WholeFile) {
   EXPECT_TRUE(out.notes_say("class Qwen3_5Tokenizer became PreTrainedTokenizerFast"));
 }
 
-TEST(TokenizerMend, SecondRunChangesNothing) {
+TEST(TokenizerFixes, SecondRunChangesNothing) {
   Input input;
   const std::string once = good(input).text(kTokenizerConfig);
   input.config = once;
@@ -142,7 +142,7 @@ TEST(TokenizerMend, SecondRunChangesNothing) {
   EXPECT_TRUE(again.notes.empty());
 }
 
-TEST(TokenizerMend, ClassFollowsRulesNotNames) {
+TEST(TokenizerFixes, ClassFollowsRulesNotNames) {
   Input input;
   input.model = {{"model_type", "qwen3"}, {"architectures", {"Qwen3ForCausalLM"}}};
   EXPECT_EQ(good(input).named(), "PreTrainedTokenizerFast");  // Qwen3's folder, Qwen3.5's rules
@@ -154,7 +154,7 @@ TEST(TokenizerMend, ClassFollowsRulesNotNames) {
   EXPECT_EQ(good(input).named(), "PreTrainedTokenizerFast");
 }
 
-TEST(TokenizerMend, ProcessorsTakeTheirClassAlone) {
+TEST(TokenizerFixes, ProcessorsTakeTheirClassAlone) {
   Input input;
   input.model = {{"model_type", "qwen3_5"},
                  {"architectures", {"Qwen3_5ForConditionalGeneration"}},
@@ -170,7 +170,7 @@ TEST(TokenizerMend, ProcessorsTakeTheirClassAlone) {
   EXPECT_FALSE(good(input).config().contains("trust_remote_code"));
 }
 
-TEST(TokenizerMend, KnownClassesStay) {
+TEST(TokenizerFixes, KnownClassesStay) {
   Input input;
   input.config = R"({"tokenizer_class": "Qwen2Tokenizer", "extra_special_tokens": {}})";
   const FixedFolder out = good(input);
@@ -181,7 +181,7 @@ TEST(TokenizerMend, KnownClassesStay) {
   EXPECT_TRUE(good(input).notes.empty());
 }
 
-TEST(TokenizerMend, GivenClass) {
+TEST(TokenizerFixes, GivenClass) {
   Input input;
   input.options.emplace_back("class", "Qwen2Tokenizer");
   const JsonValue config = good(input).config();
@@ -197,7 +197,7 @@ TEST(TokenizerMend, GivenClass) {
             "class 'SiglipTokenizerFast'; expected one that transformers 4.57 has");
 }
 
-TEST(TokenizerMend, FramesAreSaid) {
+TEST(TokenizerFixes, FramesAreSaid) {
   Input input;
   input.config = R"({"bos_token": "<b>", "tokenizer_class": "GemmaTokenizer"})";
   JsonValue config = good(input).config();
@@ -216,7 +216,7 @@ TEST(TokenizerMend, FramesAreSaid) {
   EXPECT_EQ(good(input).named(), "PreTrainedTokenizerFast");
 }
 
-TEST(TokenizerMend, LlamaThatWouldBeRebuilt) {
+TEST(TokenizerFixes, LlamaThatWouldBeRebuilt) {
   Input input;
   input.config = R"({"tokenizer_class": "LlamaTokenizer", "add_prefix_space": true})";
   EXPECT_EQ(good(input).named(), "PreTrainedTokenizerFast");
@@ -224,7 +224,7 @@ TEST(TokenizerMend, LlamaThatWouldBeRebuilt) {
   EXPECT_EQ(good(input).named(), "LlamaTokenizer");
 }
 
-TEST(TokenizerMend, NamedTokens) {
+TEST(TokenizerFixes, NamedTokens) {
   Input input;
   input.config = R"({"tokenizer_class": "TokenizersBackend", "extra_special_tokens": ["<x>"],
                      "model_specific_special_tokens": {"image_token": "<i>"}})";
@@ -234,7 +234,7 @@ TEST(TokenizerMend, NamedTokens) {
   EXPECT_FALSE(config.contains("model_specific_special_tokens"));
 }
 
-TEST(TokenizerMend, PrefixSpaceIsTheFiles) {
+TEST(TokenizerFixes, PrefixSpaceIsTheFiles) {
   Input input;
   input.config = R"({"tokenizer_class": "TokenizersBackend"})";
   input.file["pre_tokenizer"] = {{"type", "ByteLevel"}, {"add_prefix_space", true}};
@@ -243,7 +243,7 @@ TEST(TokenizerMend, PrefixSpaceIsTheFiles) {
   EXPECT_FALSE(good(input).config().contains("add_prefix_space"));
 }
 
-TEST(TokenizerMend, SlowFiles) {
+TEST(TokenizerFixes, SlowFiles) {
   Input input;
   input.model["model_type"] = "qwen3";
   input.file = tokenizer(kQwen2);
@@ -256,7 +256,7 @@ TEST(TokenizerMend, SlowFiles) {
   EXPECT_NE(fix_checkpoint(input).error.find("not BPE"), std::string::npos);
 }
 
-TEST(TokenizerMend, WhatIsMissing) {
+TEST(TokenizerFixes, WhatIsMissing) {
   Input input;
   input.options = {};
   EXPECT_NE(fix_checkpoint(input).error.find("neither for nor from"), std::string::npos);
@@ -270,7 +270,7 @@ TEST(TokenizerMend, WhatIsMissing) {
   EXPECT_NE(fix_checkpoint(input).error.find("no tokenizer_config.json"), std::string::npos);
 }
 
-TEST(TokenizerMend, BrokenFiles) {
+TEST(TokenizerFixes, BrokenFiles) {
   for (const char* text : {"", "{", "[]", "{\"model\"", "{\"model\": {\"type\": \"BPE\"",
                            "{\"model\": 5}", "{\"model\": {\"type\": \"BPE", "{\"a\" 1}",
                            "{\"model\": {\"type\": \"BPE\"}, \"added_tokens\": [{}]}",

@@ -51,7 +51,7 @@ struct Case {
   }
 };
 
-struct Taken {
+struct TakenTokenizer {
   Checkpoint checkpoint;
   std::vector<std::string> notes;
   std::string error;
@@ -62,11 +62,11 @@ struct Taken {
   }
 };
 
-Taken take(Checkpoint checkpoint, const Case& input) {
+TakenTokenizer take(Checkpoint checkpoint, const Case& input) {
   Options options;
   options.add("from", "D");
   for (const auto& [key, value] : input.options) options.add(key, value);
-  Taken out;
+  TakenTokenizer out;
   Context context;
   context.notes = &out.notes;
   context.documents = [&](const std::filesystem::path& path) -> Result<std::vector<Document>> {
@@ -79,7 +79,7 @@ Taken take(Checkpoint checkpoint, const Case& input) {
   return out;
 }
 
-Taken take(const Case& input) { return take(input.checkpoint(), input); }
+TakenTokenizer take(const Case& input) { return take(input.checkpoint(), input); }
 
 TEST(TokenizerFrom, SameTokenizerIsTaken) {
   Case input;
@@ -88,7 +88,7 @@ TEST(TokenizerFrom, SameTokenizerIsTaken) {
   // The same merges in the other spelling, and no prefix instead of null.
   input.theirs["model"]["merges"] = JsonValue::parse(R"([["a","b"],["b","c"],["ab","c"]])");
   input.theirs["model"]["continuing_subword_prefix"] = "";
-  const Taken out = take(input);
+  const TakenTokenizer out = take(input);
   EXPECT_EQ(out.error, "");
   EXPECT_EQ(out.text("tokenizer_config.json"), input.their_config.dump());
   EXPECT_EQ(out.text("tokenizer.json"), input.theirs.dump(1));
@@ -131,7 +131,7 @@ TEST(TokenizerFrom, FirstDifferenceIsShownAndRefused) {
     EXPECT_NE(error.find(difference.says), std::string::npos) << error;
     EXPECT_NE(error.find(fmt::format("accept={}", difference.area)), std::string::npos) << error;
     input.options = {{"accept", difference.area}};
-    const Taken insisted = take(input);
+    const TakenTokenizer insisted = take(input);
     EXPECT_EQ(insisted.error, "");
     ASSERT_EQ(insisted.notes.size(), 1u) << difference.says;
     EXPECT_NE(insisted.notes[0].find(difference.says), std::string::npos);
@@ -153,11 +153,12 @@ TEST(TokenizerFrom, SpecialTokens) {
 // tokenizer.json is the same one; files around it decide ids and special tokens too.
 TEST(TokenizerFrom, FilesAroundTokenizerJsonAreCompared) {
   constexpr const char* kConfig = "tokenizer_config.json";
-  struct Around {
+  struct ComparedField {
     const char *file, *json, *says, *area;
   };
-  for (const Around& row : {
-           Around{kConfig, R"({"add_eos_token": true})", "add_eos_token: none here, true", "rules"},
+  for (const ComparedField& row : {
+           ComparedField{kConfig, R"({"add_eos_token": true})", "add_eos_token: none here, true",
+                         "rules"},
            {kConfig, R"({"add_bos_token": true})", "add_bos_token: none here, true", "rules"},
            {kConfig, R"({"split_special_tokens": true})", "split_special_tokens: none", "rules"},
            {kConfig, R"({"tokenizer_class": "LlamaTokenizer"})", "none here, Llama there", "rules"},
@@ -198,7 +199,7 @@ TEST(TokenizerFrom, RepeatedFactsAreNoDifference) {
                              "7": {"content": "</s>", "special": true, "normalized": false}}})"));
   input.their_files = {Document("special_tokens_map.json", R"({"eos_token": {"content": "</s>"}})"),
                        Document("added_tokens.json", R"({"<s>": 6, "ab": 3})")};
-  const Taken out = take(input);
+  const TakenTokenizer out = take(input);
   EXPECT_EQ(out.error, "");
   EXPECT_TRUE(out.notes.empty());
 }
@@ -219,7 +220,7 @@ TEST(TokenizerFrom, VocabularyThatContradictsTokenizerJsonIsLeftOut) {
   input.their_files = {Document("vocab.json", R"({"a": 0, "ab": 3})")};
   EXPECT_EQ(take(input).text("vocab.json"), input.their_files[0].text());
   input.their_files = {Document("vocab.json", R"({"a": 0, "bc": 3})")};
-  const Taken out = take(input);
+  const TakenTokenizer out = take(input);
   EXPECT_EQ(out.error, "");
   EXPECT_EQ(out.checkpoint.find_document("vocab.json"), nullptr);
   ASSERT_EQ(out.notes.size(), 1u);
@@ -242,7 +243,7 @@ TEST(TokenizerFrom, WithoutOwnTokenizer) {
   Case input;
   input.ours = input.our_config = JsonValue();
   input.rows = 8;
-  Taken out = take(input);
+  TakenTokenizer out = take(input);
   EXPECT_EQ(out.error, "");
   ASSERT_EQ(out.notes.size(), 1u);
   EXPECT_EQ(out.notes[0],
@@ -270,7 +271,7 @@ TEST(TokenizerFrom, ModelKeepsItsChatTemplate) {
   Case input;
   input.our_files = {Document("chat_template.jinja", "mine")};
   input.their_files = {Document("chat_template.jinja", "theirs")};
-  Taken out = take(input);
+  TakenTokenizer out = take(input);
   EXPECT_EQ(out.text("chat_template.jinja"), "mine");
   ASSERT_EQ(out.notes.size(), 1u);
   EXPECT_NE(out.notes[0].find("keeps its own"), std::string::npos);
@@ -307,7 +308,7 @@ TEST(TokenizerFrom, ModelKeepsTheChatTemplateOfItsProcessor) {
   for (const std::vector<Document>& theirs :
        {std::vector<Document>(), {Document("chat_template.jinja", "theirs")}}) {
     input.their_files = theirs;
-    const Taken out = take(input);
+    const TakenTokenizer out = take(input);
     EXPECT_EQ(out.text("chat_template.json"), kMine);
     EXPECT_EQ(out.text("chat_template.jinja"), "");
     EXPECT_FALSE(JsonValue::parse(out.text("tokenizer_config.json")).contains("chat_template"));
@@ -318,7 +319,7 @@ TEST(TokenizerFrom, TakenAndMended) {
   Case input;
   input.their_config["tokenizer_class"] = "TokenizersBackend";
   input.options = {{"for", "transformers-4.57"}};
-  const Taken out = take(input);
+  const TakenTokenizer out = take(input);
   EXPECT_EQ(JsonValue::parse(out.text("tokenizer_config.json"))["tokenizer_class"],
             "PreTrainedTokenizerFast");
 }
@@ -344,7 +345,7 @@ TEST(TokenizerFrom, GgufOfTheSameTokenizerStays) {
   Case input;
   input.options = {{"pre", "gpt-2"}};
   const Checkpoint before = gguf(input);
-  const Taken out = take(before, input);
+  const TakenTokenizer out = take(before, input);
   EXPECT_EQ(out.error, "");
   EXPECT_EQ(out.checkpoint.metadata, before.metadata);
 }
@@ -359,7 +360,7 @@ TEST(TokenizerFrom, GgufIsMended) {
                       MetaValue::array(make_i32_array(std::vector<int32_t>(10, 1))));
   broken.metadata.append("tokenizer.ggml.fim_pre_token_id", MetaValue::u32(6));
   broken.metadata.append("tokenizer.chat_template", MetaValue::text("stale"));
-  const Taken out = take(broken, input);
+  const TakenTokenizer out = take(broken, input);
   EXPECT_EQ(out.error, "");
   Metadata expected = right.metadata;
   const auto last = std::prev(expected.entries.end());
@@ -375,7 +376,7 @@ TEST(TokenizerFrom, GgufOfOtherIdsIsRefused) {
   input.theirs["model"]["vocab"] = {{"a", 1}, {"b", 0}, {"c", 2}, {"ab", 3}, {"bc", 4}, {"abc", 5}};
   EXPECT_NE(take(file, input).error.find("token 0: 'a' here, 'b' there"), std::string::npos);
   input.options.emplace_back("accept", "ids");
-  const Taken out = take(file, input);
+  const TakenTokenizer out = take(file, input);
   EXPECT_EQ(out.error, "");
   EXPECT_EQ(out.checkpoint.metadata.find("tokenizer.ggml.fim_pre_token_id"), nullptr);
   EXPECT_EQ(out.notes.size(), 2u);
@@ -394,7 +395,7 @@ TEST(TokenizerFrom, GgufRulesAndRows) {
   file = gguf(input);
   std::erase_if(file.metadata.entries,
                 [](const MetaEntry& entry) { return entry.key.starts_with("tokenizer."); });
-  const Taken out = take(file, input);
+  const TakenTokenizer out = take(file, input);
   EXPECT_EQ(out.error, "");
   EXPECT_NE(out.notes.at(0).find("10 tokens, as many as token_embd.weight has rows"),
             std::string::npos);

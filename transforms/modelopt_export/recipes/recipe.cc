@@ -209,9 +209,9 @@ class RecipeLoader {
       }
     }
     JsonValue imports;
-    if (const JsonValue* said = known(documents[0], "imports")) {
-      if (!said->is_object()) return unsupported("imports: expected names and paths");
-      for (const auto& [name, path] : said->items()) {
+    if (const JsonValue* declared = known(documents[0], "imports")) {
+      if (!declared->is_object()) return unsupported("imports: expected names and paths");
+      for (const auto& [name, path] : declared->items()) {
         if (!path.is_string()) return unsupported("imports: '{}': no path", name);
         CKPT_ASSIGN(imports[name], find_import(path));
       }
@@ -253,8 +253,8 @@ constexpr RecipeValue kRecipeValues[] = {
 
 Failure refused(std::string_view key, const JsonValue* value, std::string_view expected,
                 std::string_view hint = {}) {
-  const std::string said = shorten((value == nullptr ? JsonValue() : *value).dump(), 60);
-  return unsupported_hint(std::string(hint), "{}: {}; expected {}", key, said, expected);
+  const std::string declared = shorten((value == nullptr ? JsonValue() : *value).dump(), 60);
+  return unsupported_hint(std::string(hint), "{}: {}; expected {}", key, declared, expected);
 }
 
 bool is_one_of(const JsonValue* value, std::string_view words) {

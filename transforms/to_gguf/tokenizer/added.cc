@@ -37,10 +37,10 @@ std::optional<TokenAddition> as_named(const JsonValue& entry) {
   return entry.is_object() ? as_token(entry, *text) : TokenAddition{*text, true, false};
 }
 
-class Adder {
+class TokenAdder {
  public:
   // `vocabulary` must outlive this.
-  explicit Adder(const TokenLists& vocabulary) : vocabulary_(vocabulary) {}
+  explicit TokenAdder(const TokenLists& vocabulary) : vocabulary_(vocabulary) {}
 
   // Adds a token, or gives one that is there these flags.
   void add(const TokenAddition& token) {
@@ -82,7 +82,7 @@ class Adder {
 // tokenizer.json's own, in the order of the list; the numbers that it gives go into `by_number`.
 // Some readers count along the list (tokenizers), others keep the ids (Qwen's class of transformers
 // 5): a file where the two differ has no one vocabulary.
-Status take_tokenizer(const JsonValue& tokenizer, Adder& adder, AddedList& by_number) {
+Status take_tokenizer(const JsonValue& tokenizer, TokenAdder& adder, AddedList& by_number) {
   CKPT_ASSIGN(const auto listed, listed_tokens(tokenizer));
   for (const auto& [number, token] : listed) {
     const uint64_t counted = adder.next_id(token.text);
@@ -128,7 +128,7 @@ std::vector<TokenAddition> named_tokens(const JsonValue& config, const JsonValue
 }
 
 Status collect(const Checkpoint& checkpoint, const JsonValue& tokenizer, const JsonValue& config,
-               Adder& adder) {
+               TokenAdder& adder) {
   AddedList list;
   JsonValue map;
   CKPT_TRY(take_tokenizer(tokenizer, adder, list));
@@ -153,7 +153,7 @@ Status collect(const Checkpoint& checkpoint, const JsonValue& tokenizer, const J
 Result<AddedList> all_added(const Checkpoint& checkpoint, const JsonValue& tokenizer,
                             const JsonValue& config) {
   CKPT_ASSIGN(const auto lists, token_lists_of(checkpoint));
-  Adder adder(*lists);
+  TokenAdder adder(*lists);
   CKPT_TRY(collect(checkpoint, tokenizer, config, adder));
   return adder.added();
 }

@@ -65,12 +65,12 @@ class SplitCount {
     for (size_t cut = 1; cut < text.size(); ++cut) {
       if ((static_cast<uint8_t>(text[cut]) & 0xC0) == 0x80) continue;  // inside a character
       left_.push_back({id, text.substr(0, cut), text.substr(cut)});
-      if (left_.size() == TextIndex::kAtOnce) look_left_up();
+      if (left_.size() == TextIndex::kAtOnce) resolve_left();
     }
   }
   const std::vector<uint32_t>& finish() {
-    look_left_up();
-    look_right_up();
+    resolve_left();
+    resolve_right();
     return splits_;
   }
 
@@ -89,15 +89,15 @@ class SplitCount {
     size_t i = 0;
     std::erase_if(splits, [&](const Split&) { return places[i++] == TextIndex::kNone; });
   }
-  void look_left_up() {
+  void resolve_left() {
     keep_tokens(left_);
     for (const Split& split : left_) {
       right_.push_back({split.id, split.rest, {}});
-      if (right_.size() == TextIndex::kAtOnce) look_right_up();
+      if (right_.size() == TextIndex::kAtOnce) resolve_right();
     }
     left_.clear();
   }
-  void look_right_up() {
+  void resolve_right() {
     keep_tokens(right_);
     for (const Split& split : right_) ++splits_[split.id];
     right_.clear();

@@ -130,7 +130,7 @@ void find_gaps_of_pre(const JsonValue& tokenizer, std::string_view pre,
 void find_gaps_of_added(const JsonValue& tokenizer, LlamaSplitting splitting,
                         std::vector<TokenizerGap>& out) {
   // Added tokens with one of the flags.
-  const auto look_for = [&](std::initializer_list<const char*> flags, std::string_view what) {
+  const auto report_flagged = [&](std::initializer_list<const char*> flags, std::string_view what) {
     uint64_t count = 0;
     std::string first;
     for (const JsonValue& token : list_in(tokenizer, "added_tokens")) {
@@ -144,13 +144,14 @@ void find_gaps_of_added(const JsonValue& tokenizer, LlamaSplitting splitting,
                    count == 1 ? fmt::format("'{}' {}", first, what)
                               : fmt::format("{} tokens, the first '{}', {}", count, first, what)});
   };
-  look_for({"lstrip", "rstrip"},
-           "with lstrip or rstrip; llama.cpp keeps the spaces around it, but in models that it "
-           "knows by name (Phi-3)");
-  look_for({"single_word"}, "with single_word; llama.cpp finds it inside words too");
+  report_flagged(
+      {"lstrip", "rstrip"},
+      "with lstrip or rstrip; llama.cpp keeps the spaces around it, but in models that it "
+      "knows by name (Phi-3)");
+  report_flagged({"single_word"}, "with single_word; llama.cpp finds it inside words too");
   if (splitting == LlamaSplitting::kByPre || !puts_space_in_front(tokenizer)) return;
-  look_for({"normalized"},
-           "with normalized, found where a space is in front; llama.cpp finds it anywhere");
+  report_flagged({"normalized"},
+                 "with normalized, found where a space is in front; llama.cpp finds it anywhere");
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ constexpr std::string_view kCheckText =
     "l make it, 'D you like some tea? We'Ve a'lL";
 
 // Ids of the special tokens that a template puts before or behind a text.
-struct Added {
+struct AddedIds {
   std::vector<uint64_t> before, behind;
 };
 
@@ -34,8 +34,8 @@ void append_ids(const JsonValue& processor, const JsonValue& item, std::vector<u
   for (const JsonValue& id : list_in(*entry, "ids")) out.push_back(whole(id).value_or(0));
 }
 
-Added added_ids(const JsonValue& tokenizer) {
-  Added out;
+AddedIds added_ids(const JsonValue& tokenizer) {
+  AddedIds out;
   for (const JsonValue& step : post_processors(tokenizer)) {
     bool is_behind = false;
     for (const JsonValue& item : list_in(step, "single")) {
@@ -116,7 +116,7 @@ std::optional<std::string> check_hash(const JsonValue& tokenizer, const TokenLis
   const JsonValue* model = known(tokenizer, "model");
   if (model == nullptr) return std::nullopt;
   const ByteLevelBpe bpe(*model, lists, merges);
-  const Added added = added_ids(tokenizer);
+  const AddedIds added = added_ids(tokenizer);
   std::vector<uint64_t> ids = added.before;
   std::string_view text = kCheckText;
   for (const uint8_t size : pieces) {

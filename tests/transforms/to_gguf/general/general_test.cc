@@ -132,7 +132,7 @@ TEST(GgufGeneral, CountsExpertsOnce) {
   EXPECT_EQ(*found.find_text("general.size_label"), "8x2.0M");
 }
 
-TEST(GgufGeneralYaml, SaysWhatItCannotRead) {
+TEST(GgufGeneralYaml, ReportsUnreadableParts) {
   for (const char* text :
        {"a: *x", "a: [b", "a: \"b", "a: {b: c", "- a\nb: c\n", "a:\n  b: c\n d\n"}) {
     EXPECT_FALSE(parse_yaml(text).has_value()) << text;
@@ -143,7 +143,7 @@ TEST(GgufGeneralYaml, SaysWhatItCannotRead) {
   EXPECT_FALSE(parse_yaml("a: " + std::string(100'000, '[')).has_value());
 }
 
-TEST(GgufGeneralYaml, ReadsWhatGoesOnOverLines) {
+TEST(GgufGeneralYaml, ReadsMultilineValues) {
   const auto read = parse_yaml(
       "a: [x,\n  y z\n  w, \"q\n  r\", # said\n  {k: v,\n  l: }]\nb: 'it''s\n  so'\nc: [1,\n2]\n");
   ASSERT_TRUE(read) << read.error().text();

@@ -51,7 +51,7 @@ TEST(GgufTokenizerByteFallback, TokensBehindTheVocabularyAreUserDefined) {
   EXPECT_EQ(types(good(input)), (std::vector<int>{3, 1, 6, 1, 1, 4}));
 }
 
-TEST(GgufTokenizerByteFallback, NamesThatAreNullAreNoNames) {
+TEST(GgufTokenizerByteFallback, IgnoresNullNames) {
   Input input = fallback(ByteFallback::kAsLlama);
   input.config["bos_token"] = nullptr;
   EXPECT_EQ(types(good(input)), (std::vector<int>{3, 1, 6, 1, 1, 3}));

@@ -33,7 +33,7 @@ Gaps by_pieces(const JsonValue& tokenizer) {
   return find_tokenizer_gaps(tokenizer, LlamaSplitting::kByPieces, "default");
 }
 
-TEST(TokenizerGaps, RulesOfPublishedVocabulariesHaveNone) {
+TEST(TokenizerGaps, FindsNoGapsInPublishedVocabularies) {
   EXPECT_TRUE(by_pre(with_rules(nullptr)).empty());
   EXPECT_TRUE(by_pre(with_rules(in_sequence("normalizers", {}))).empty());
   EXPECT_TRUE(by_pieces(with_rules(nullptr)).empty());

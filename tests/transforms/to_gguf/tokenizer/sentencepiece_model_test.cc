@@ -35,7 +35,7 @@ TEST(SentencePieceModel, AbsentFieldsHaveTheDefaultsOfTheFormat) {
   EXPECT_TRUE(model->adds_dummy_prefix);
 }
 
-TEST(SentencePieceModel, MessagesThatStandTwiceAreMerged) {
+TEST(SentencePieceModel, MergesRepeatedMessages) {
   const auto model =
       read_sentencepiece(small_model() + bytes(3, number(3, 0)) + bytes(2, number(4, 7)));
   ASSERT_TRUE(model.has_value()) << model.error().text();

@@ -1,5 +1,5 @@
 // Rows and columns of a stack exchanged, wherever the reading starts and ends.
-#include "core/computed/turned_source.h"
+#include "core/computed/transposed_source.h"
 
 #include <gtest/gtest.h>
 
@@ -49,16 +49,16 @@ std::vector<float> turned_by_hand(const Tensor& tensor) {
   return out;
 }
 
-TEST(TurnedSource, ExchangesRowsAndColumnsOfEveryMatrix) {
+TEST(TransposedSource, ExchangesRowsAndColumnsOfEveryMatrix) {
   for (const char* codec : {"mxfp4_ct", "bf16", "q8_0"}) {
     const Tensor stack = stack_of(codec, {3, 37, 160});
-    ASSERT_TRUE(TurnedSource::takes(stack)) << codec;
-    EXPECT_EQ(read_all(TurnedSource(stack)), turned_by_hand(stack)) << codec;
+    ASSERT_TRUE(TransposedSource::takes(stack)) << codec;
+    EXPECT_EQ(read_all(TransposedSource(stack)), turned_by_hand(stack)) << codec;
   }
 }
 
-TEST(TurnedSource, AnyRangeIsThatOfTheWhole) {
-  const TurnedSource source(stack_of("mxfp4_ct", {2, 50, 96}));
+TEST(TransposedSource, AnyRangeIsThatOfTheWhole) {
+  const TransposedSource source(stack_of("mxfp4_ct", {2, 50, 96}));
   const std::vector<float> whole = read_all(source);
   const auto bytes = std::as_bytes(std::span(whole));
   for (const uint64_t offset : {0, 1, 199, 200, 6'350, 19'100, 19'200, 38'399}) {
@@ -73,15 +73,15 @@ TEST(TurnedSource, AnyRangeIsThatOfTheWhole) {
   EXPECT_FALSE(source.read(bytes.size() - 1, two).has_value());
 }
 
-TEST(TurnedSource, ManyRowsAndColumnsTakeSeveralReads) {
+TEST(TransposedSource, ManyRowsAndColumnsTakeSeveralReads) {
   const Tensor stack = stack_of("mxfp4_ct", {1, 5'000, 1'024});  // 20 MB of floats
-  EXPECT_EQ(read_all(TurnedSource(stack)), turned_by_hand(stack));
+  EXPECT_EQ(read_all(TransposedSource(stack)), turned_by_hand(stack));
 }
 
-TEST(TurnedSource, TakesStacksWhoseScalesLieInARow) {
-  EXPECT_FALSE(TurnedSource::takes(stack_of("mxfp4_ct", {40, 96})));
-  EXPECT_FALSE(TurnedSource::takes(stack_of("fp8_block", {2, 256, 256})));
-  EXPECT_FALSE(TurnedSource::takes(stack_of("nvfp4_modelopt", {2, 16, 32})));
+TEST(TransposedSource, TakesStacksWhoseScalesLieInARow) {
+  EXPECT_FALSE(TransposedSource::takes(stack_of("mxfp4_ct", {40, 96})));
+  EXPECT_FALSE(TransposedSource::takes(stack_of("fp8_block", {2, 256, 256})));
+  EXPECT_FALSE(TransposedSource::takes(stack_of("nvfp4_modelopt", {2, 16, 32})));
 }
 
 }  // namespace

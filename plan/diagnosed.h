@@ -10,16 +10,17 @@
 namespace ckpt {
 
 // Replaces names of profiles by ckpt's spelling. Fails: as profiles_named() and check_base().
-Status settle_question(DoctorOptions& options);
+Status name_profiles(DoctorOptions& options);
 
 enum class OlderReleases : uint8_t { kNotAsked, kCounted };
 
 // Reads and diagnoses `path` for the profiles in `options`. If they name none, it does so for the
 // current releases, and kCounted adds verdicts about older releases. `was_fixed` says that this
-// process changed files that it had read. Requires: settle_question(). Fails: as examine();
+// process changed files that it had read. Requires: name_profiles(). Fails: as diagnose_folder();
 // kCorrupt: a file changed meanwhile, because the verdict would fit neither content.
-Result<ExaminedFolder> examined(const std::filesystem::path& path, const DoctorOptions& options,
-                                Observer& observer, OlderReleases older = OlderReleases::kNotAsked,
-                                bool was_fixed = false);
+Result<FolderDiagnosis> diagnose_path(const std::filesystem::path& path,
+                                      const DoctorOptions& options, Observer& observer,
+                                      OlderReleases older = OlderReleases::kNotAsked,
+                                      bool was_fixed = false);
 
 }  // namespace ckpt

@@ -1,4 +1,4 @@
-#include "plan/examined.h"
+#include "plan/diagnosed.h"
 
 #include <algorithm>
 #include <functional>
@@ -28,7 +28,7 @@ std::vector<std::string> releases_of(const std::vector<std::string>& profiles) {
 }
 
 // Moves verdicts about profiles that are not in `asked` to out.older, and drops their findings.
-void take_older(const std::vector<std::string>& asked, ExaminedFolder& out) {
+void take_older(const std::vector<std::string>& asked, FolderDiagnosis& out) {
   const auto is_asked = [&](const auto& each) {
     return std::ranges::count(asked, each.profile) != 0;
   };
@@ -41,26 +41,27 @@ void take_older(const std::vector<std::string>& asked, ExaminedFolder& out) {
 
 }  // namespace
 
-Status settle_question(DoctorOptions& options) {
+Status name_profiles(DoctorOptions& options) {
   CKPT_ASSIGN(options.profiles, profiles_named(options.profiles));
   return check_base(options.base);
 }
 
-Result<ExaminedFolder> examined(const std::filesystem::path& path, const DoctorOptions& options,
-                                Observer& observer, OlderReleases older, bool was_fixed) {
+Result<FolderDiagnosis> diagnose_path(const std::filesystem::path& path,
+                                      const DoctorOptions& options, Observer& observer,
+                                      OlderReleases older, bool was_fixed) {
   const std::unique_ptr<Progress> progress = observer.progress("reading");
   CKPT_ASSIGN(const Format* format, recognize(path));
   const bool is_open = options.profiles.empty();
   const std::vector<std::string> asked =
       is_open ? current_profiles(format->name == "gguf") : options.profiles;
   const bool are_counted = is_open && older == OlderReleases::kCounted;
-  Examination examination = examination_for(step_context(nullptr, options.reading),
-                                            are_counted ? releases_of(asked) : asked);
-  examination.deep = options.deep;
-  examination.base = options.base;
-  examination.progress = progress.get();
-  examination.interrupted = observer.cancelled();
-  CKPT_ASSIGN(ExaminedFolder out, examine(path, examination, options.reading));
+  DiagnosisOptions diagnosis_options = diagnosis_options_for(
+      step_context(nullptr, options.reading), are_counted ? releases_of(asked) : asked);
+  diagnosis_options.deep = options.deep;
+  diagnosis_options.base = options.base;
+  diagnosis_options.progress = progress.get();
+  diagnosis_options.interrupted = observer.cancelled();
+  CKPT_ASSIGN(FolderDiagnosis out, diagnose_folder(path, diagnosis_options, options.reading));
   if (!was_fixed) CKPT_TRY(check_files_read());
   take_older(asked, out);
   return out;

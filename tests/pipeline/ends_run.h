@@ -11,8 +11,8 @@
 namespace ckpt {
 
 // Ends a run once so many bytes are done, and keeps what it said.
-struct Ender final : Progress {
-  explicit Ender(uint64_t limit) : limit_bytes(limit) {}
+struct EndsRun final : Progress {
+  explicit EndsRun(uint64_t limit) : limit_bytes(limit) {}
   void advanced(uint64_t done_bytes, uint64_t total_bytes) override {
     last_total = total_bytes;
     if (done_bytes >= limit_bytes) stop = true;
@@ -25,7 +25,7 @@ struct Ender final : Progress {
   std::string notes;
 };
 
-inline ExecuteOptions options_for(Ender& ender, unsigned threads = 2,
+inline ExecuteOptions options_for(EndsRun& ender, unsigned threads = 2,
                                   uint64_t chunk_bytes = 1 << 16) {
   ExecuteOptions options;
   options.threads = threads;

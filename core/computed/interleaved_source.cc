@@ -1,4 +1,4 @@
-#include "core/computed/woven_source.h"
+#include "core/computed/interleaved_source.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,8 +12,8 @@
 namespace ckpt {
 namespace {
 
-// Bytes read of all strands at a time, or of the rows of a tensor: as much as is requested at a
-// time, because strands in another order are read best in long runs.
+// Bytes read of all lanes at a time, or of the rows of a tensor: as much as is requested at a
+// time, because lanes in another order are read best in long runs.
 constexpr uint64_t kTurnsBytes = 16 << 20;
 
 template <size_t kBytes>
@@ -30,13 +30,13 @@ void copy_runs(uint64_t run_bytes, const std::byte* from, uint64_t turns, std::b
   }
 }
 
-class WovenSource final : public ComputedSource {
+class InterleavedSource final : public ComputedSource {
  public:
   struct Run {
     Slice from;
     uint64_t size_bytes;
   };
-  explicit WovenSource(std::vector<Run> runs) : runs_(std::move(runs)) {
+  explicit InterleavedSource(std::vector<Run> runs) : runs_(std::move(runs)) {
     for (const Run& run : runs_) turn_bytes_ += run.size_bytes;
   }
 
@@ -44,9 +44,9 @@ class WovenSource final : public ComputedSource {
     const RowSize size{turn_bytes_, std::max<uint64_t>(kTurnsBytes / turn_bytes_, 1)};
     return read_rows(offset_bytes, out, size,
                      [&](uint64_t turn, uint64_t count, auto take) -> Status {
-                       const PooledArray<std::byte> woven(count * turn_bytes_);
-                       CKPT_TRY(fill(turn, woven.span()));
-                       take(woven.bytes());
+                       const PooledArray<std::byte> interleaved(count * turn_bytes_);
+                       CKPT_TRY(fill(turn, interleaved.span()));
+                       take(interleaved.bytes());
                        return {};
                      });
   }
@@ -75,9 +75,9 @@ class WovenSource final : public ComputedSource {
     uint64_t at = 0;
     for (const Run& run : runs_) {
       const PooledArray<std::byte> array(turns * run.size_bytes);
-      const auto strand = array.span();
-      CKPT_TRY(run.from.source->read(run.from.offset_bytes + first * run.size_bytes, strand));
-      copy_runs(run.size_bytes, strand.data(), turns, out.data() + at, turn_bytes_);
+      const auto lane = array.span();
+      CKPT_TRY(run.from.source->read(run.from.offset_bytes + first * run.size_bytes, lane));
+      copy_runs(run.size_bytes, lane.data(), turns, out.data() + at, turn_bytes_);
       at += run.size_bytes;
     }
     return {};
@@ -151,42 +151,42 @@ class RepackedPart final : public ComputedSource {
   const Repack* repack_;
 };
 
-Result<WovenSource::Run> run_of(const Strand& strand, const Codec& codec) {
-  const Tensor& tensor = strand.tensor;
+Result<InterleavedSource::Run> run_of(const InterleavedLane& lane, const Codec& codec) {
+  const Tensor& tensor = lane.tensor;
   const bool is_whole = tensor.is_stored() && tensor.codec == &codec && codec.parts.size() == 1 &&
                         codec.parts[0].tile_rows == 1 &&
                         codec.parts[0].tile_values == codec.block_values;
-  if (!is_whole || strand.run_values == 0 || strand.run_values % codec.block_values != 0) {
+  if (!is_whole || lane.run_values == 0 || lane.run_values % codec.block_values != 0) {
     return unsupported(
         "tensor '{}', stored as {}, cannot be joined with others {} values at a time", tensor.name,
-        tensor.codec->name, strand.run_values);
+        tensor.codec->name, lane.run_values);
   }
   const uint64_t run_bytes =
-      strand.run_values / codec.block_values * size_bytes(codec.parts[0].dtype);
-  return WovenSource::Run{joined(tensor.stored().parts[0]), run_bytes};
+      lane.run_values / codec.block_values * size_bytes(codec.parts[0].dtype);
+  return InterleavedSource::Run{joined(tensor.stored().parts[0]), run_bytes};
 }
 
 }  // namespace
 
-Result<Tensor> weave(const std::vector<Strand>& strands, std::vector<uint64_t> shape) {
-  CKPT_CHECK(!strands.empty());
-  const Tensor& head = strands[0].tensor;
-  std::vector<WovenSource::Run> runs;
+Result<Tensor> interleave(const std::vector<InterleavedLane>& lanes, std::vector<uint64_t> shape) {
+  CKPT_CHECK(!lanes.empty());
+  const Tensor& head = lanes[0].tensor;
+  std::vector<InterleavedSource::Run> runs;
   uint64_t values = 0;
-  for (const Strand& strand : strands) {
-    CKPT_ASSIGN(runs.emplace_back(), run_of(strand, *head.codec));
-    const uint64_t turns = head.values() / strands[0].run_values;
-    values += strand.tensor.values();
-    if (turns * strand.run_values == strand.tensor.values()) continue;
-    return corrupt("tensor '{}' has {} values; expected {} x {}", strand.tensor.name,
-                   strand.tensor.values(), turns, strand.run_values);
+  for (const InterleavedLane& lane : lanes) {
+    CKPT_ASSIGN(runs.emplace_back(), run_of(lane, *head.codec));
+    const uint64_t turns = head.values() / lanes[0].run_values;
+    values += lane.tensor.values();
+    if (turns * lane.run_values == lane.tensor.values()) continue;
+    return corrupt("tensor '{}' has {} values; expected {} x {}", lane.tensor.name,
+                   lane.tensor.values(), turns, lane.run_values);
   }
   const auto wanted = product(shape);
   if (!wanted || *wanted != values) {
     return corrupt("tensor '{}' and others have {} values; expected [{}]", head.name, values,
                    fmt::join(shape, ", "));
   }
-  const auto source = std::make_shared<const WovenSource>(std::move(runs));
+  const auto source = std::make_shared<const InterleavedSource>(std::move(runs));
   Tensor out = head;
   out.shape = std::move(shape);
   CKPT_TRY(in(head.name, check_shape(out.shape, *out.codec)));

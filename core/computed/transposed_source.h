@@ -18,12 +18,12 @@
 
 namespace ckpt {
 
-class TurnedSource final : public ComputedSource {
+class TransposedSource final : public ComputedSource {
  public:
   // Whether it can read such a tensor: Stored, three axes, no scale that rows or a whole row share.
   static bool takes(const Tensor& tensor);
   // Requires: takes(tensor).
-  explicit TurnedSource(Tensor tensor);
+  explicit TransposedSource(Tensor tensor);
 
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const override;
   uint64_t size_bytes() const override { return tensor_.values() * sizeof(float); }

@@ -64,7 +64,7 @@ Result<Tensor> unrounded(const Slice& slice, const Codec& codec, uint64_t column
     inner.size_bytes = slice.size_bytes / row_bytes * from_bytes;
     return unrounded(inner, from, columns, which);
   }
-  if (!is_cut_by_rows || reads_sum(*slice.source)) {
+  if (!is_cut_by_rows || reads_lora_merge(*slice.source)) {
     return unsupported("{}: not rows of the base", slice.source->name());
   }
   Tensor rows{"", {slice.size_bytes / row_bytes, columns}, &codec, Stored{{{slice}}}, "", ""};
@@ -131,7 +131,7 @@ Result<ChangeSums> sum_change(const Tensor& made, uint64_t limit_values) {
 bool has_measured_sum(const Tensor& tensor) {
   bool found = false, scans = false;
   each_slice(tensor.stored_tensor(), [&](const Slice& slice) {
-    found = found || reads_sum(*slice.source);
+    found = found || reads_lora_merge(*slice.source);
     scans = scans || scans_when_read(*slice.source);
   });
   return found && !scans;

@@ -9,9 +9,9 @@
 namespace ckpt {
 
 // As long as it exists, the process may open `count` files more, about.
-class FewDescriptors {
+class LimitedDescriptors {
  public:
-  explicit FewDescriptors(unsigned count) {
+  explicit LimitedDescriptors(unsigned count) {
     const int first_free = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
     ::close(first_free);
     EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
@@ -19,9 +19,9 @@ class FewDescriptors {
     few.rlim_cur = static_cast<rlim_t>(first_free) + count;
     EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
   }
-  FewDescriptors(const FewDescriptors&) = delete;
-  FewDescriptors& operator=(const FewDescriptors&) = delete;
-  ~FewDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  LimitedDescriptors(const LimitedDescriptors&) = delete;
+  LimitedDescriptors& operator=(const LimitedDescriptors&) = delete;
+  ~LimitedDescriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
 
  private:
   rlimit before_{};

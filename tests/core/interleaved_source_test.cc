@@ -1,6 +1,6 @@
 // Splitting tensors and joining them are inverse to each other, wherever the
 // reading starts and ends.
-#include "core/computed/woven_source.h"
+#include "core/computed/interleaved_source.h"
 
 #include <gtest/gtest.h>
 
@@ -28,17 +28,17 @@ std::vector<std::byte> all_bytes(const ByteSource& source) {
 
 TEST(Weave, TakesRunsInTurn) {
   const Tensor a = counting_tensor("a", {3, 2}, 0), b = counting_tensor("b", {3, 1}, 100);
-  const auto woven = weave({{a, 2}, {b, 1}}, {3, 3});
-  ASSERT_TRUE(woven) << woven.error().text();
-  EXPECT_EQ(read_values(*woven, 100).value(),
+  const auto interleaved = interleave({{a, 2}, {b, 1}}, {3, 3});
+  ASSERT_TRUE(interleaved) << interleaved.error().text();
+  EXPECT_EQ(read_values(*interleaved, 100).value(),
             (std::vector<float>{0, 1, 100, 2, 3, 101, 4, 5, 102}));
 }
 
 TEST(Weave, AnyRangeIsThatOfTheWhole) {
   const Tensor a = counting_tensor("a", {40, 7}, 0), b = counting_tensor("b", {40, 5}, 1000);
-  const auto woven = weave({{a, 7}, {b, 5}}, {40, 12});
-  ASSERT_TRUE(woven);
-  const ByteSource& source = *woven->stored().parts[0][0].source;
+  const auto interleaved = interleave({{a, 7}, {b, 5}}, {40, 12});
+  ASSERT_TRUE(interleaved);
+  const ByteSource& source = *interleaved->stored().parts[0][0].source;
   const std::vector<std::byte> whole = all_bytes(source);
   for (uint64_t offset = 0; offset < whole.size(); offset += 37) {
     for (const uint64_t size : {uint64_t{0}, uint64_t{1}, uint64_t{50}, whole.size() - offset}) {
@@ -56,16 +56,16 @@ TEST(Weave, UndoesTakeEvery) {
   const Tensor rows = counting_tensor("rows", {12, 5}, 0);
   const auto even = take_every(rows, 0, 2), odd = take_every(rows, 1, 2);
   ASSERT_TRUE(even && odd);
-  const auto woven = weave({{*even, 5}, {*odd, 5}}, {12, 5});
-  ASSERT_TRUE(woven);
-  EXPECT_EQ(read_values(*woven, 100).value(), read_values(rows, 100).value());
+  const auto interleaved = interleave({{*even, 5}, {*odd, 5}}, {12, 5});
+  ASSERT_TRUE(interleaved);
+  EXPECT_EQ(read_values(*interleaved, 100).value(), read_values(rows, 100).value());
 }
 
 TEST(Weave, RefusesWhatDoesNotEndTogether) {
   const Tensor a = counting_tensor("a", {3, 2}, 0), b = counting_tensor("b", {4, 1}, 0);
-  EXPECT_FALSE(weave({{a, 2}, {b, 1}}, {10}));
-  EXPECT_FALSE(weave({{a, 2}}, {7}));
-  EXPECT_FALSE(weave({{a, 0}}, {6}));
+  EXPECT_FALSE(interleave({{a, 2}, {b, 1}}, {10}));
+  EXPECT_FALSE(interleave({{a, 2}}, {7}));
+  EXPECT_FALSE(interleave({{a, 0}}, {6}));
 }
 
 TEST(RepackedPart, AnyRangeIsThatOfTheWhole) {

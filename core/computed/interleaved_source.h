@@ -14,16 +14,16 @@
 
 namespace ckpt {
 
-// A tensor of the weave, and how many of its values come in each turn.
-struct Strand {
+// A tensor that is interleaved, and how many of its values come in each turn.
+struct InterleavedLane {
   Tensor tensor;
   uint64_t run_values = 0;
 };
 
-// The values of all strands in turn, as `shape`. Fails: kUnsupported: a strand that is computed, is
+// The values of all lanes in turn, as `shape`. Fails: kUnsupported: a lane that is computed, is
 // stored otherwise than the first, or whose run cuts a block; kCorrupt: strands that do not end
 // together, another number of values than `shape`.
-Result<Tensor> weave(const std::vector<Strand>& strands, std::vector<uint64_t> shape);
+Result<Tensor> interleave(const std::vector<InterleavedLane>& lanes, std::vector<uint64_t> shape);
 
 // One part of what `tensor` would be stored as `codec`, whose bits it holds (find_repack): its
 // codes or its scales alone, as bytes. Requires: the tensor is Stored.

@@ -1,4 +1,4 @@
-#include "core/resume/found_ledgers.h"
+#include "core/resume/ledger_files.h"
 
 #include <sys/stat.h>
 
@@ -19,7 +19,7 @@ namespace {
 using Kind = LedgerEntry::Kind;
 
 // Parses the part after "OUT.partial.ledger"; false when it is not a name of ours.
-bool read_ending(std::string_view text, FoundLedger& found) {
+bool read_ending(std::string_view text, LedgerFile& found) {
   if (text.empty()) return true;
   if (!text.starts_with('-')) return false;
   text.remove_prefix(1);
@@ -86,15 +86,15 @@ Result<bool> is_same_partial(const Plan& plan, const LedgerEntry& file) {
   return birth == 0 || known == 0 || birth == known;
 }
 
-Result<std::vector<FoundLedger>> ledgers_at(const fs::path& first) {
+Result<std::vector<LedgerFile>> ledgers_at(const fs::path& first) {
   const fs::path folder = parent_of(first);
   const std::string name = first.filename().string();
-  std::vector<FoundLedger> out;
+  std::vector<LedgerFile> out;
   std::error_code error;
   for (fs::directory_iterator entries(folder, error), end; !error && entries != end;
        entries.increment(error)) {
     const std::string found_name = entries->path().filename().string();
-    FoundLedger found;
+    LedgerFile found;
     found.path = folder / found_name;
     if (!found_name.starts_with(name)) continue;
     if (!read_ending(std::string_view(found_name).substr(name.size()), found)) continue;
@@ -103,13 +103,13 @@ Result<std::vector<FoundLedger>> ledgers_at(const fs::path& first) {
   if (error) {
     return io_failure(first, "its folder cannot be listed", error.value());
   }
-  std::ranges::sort(out, {}, &FoundLedger::path);
+  std::ranges::sort(out, {}, &LedgerFile::path);
   return out;
 }
 
-Result<std::vector<FoundLedger>> find_ledgers(const Plan& plan, const LedgerHead& head) {
+Result<std::vector<LedgerFile>> find_ledgers(const Plan& plan, const LedgerHead& head) {
   CKPT_ASSIGN(auto out, ledgers_at(ledger_path(plan.outputs[0])));
-  for (FoundLedger& found : out) {
+  for (LedgerFile& found : out) {
     CKPT_ASSIGN(auto content, peek_ledger(found.path));
     if (!content) continue;
     found.content = std::move(*content);

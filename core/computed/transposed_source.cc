@@ -1,4 +1,4 @@
-#include "core/computed/turned_source.h"
+#include "core/computed/transposed_source.h"
 
 #include <algorithm>
 #include <cstring>
@@ -30,7 +30,7 @@ void turn(std::span<const float> in, const Turn& shape, float* out) {
 
 }  // namespace
 
-bool TurnedSource::takes(const Tensor& tensor) {
+bool TransposedSource::takes(const Tensor& tensor) {
   const bool is_stack =
       tensor.is_stored() && tensor.shape.size() == 3 && tensor.codec->decode != nullptr;
   return is_stack && tensor.values() != 0 && tensor.codec->band_rows == 1 &&
@@ -40,13 +40,14 @@ bool TurnedSource::takes(const Tensor& tensor) {
          });
 }
 
-TurnedSource::TurnedSource(Tensor tensor) : tensor_(std::move(tensor)) {
+TransposedSource::TransposedSource(Tensor tensor) : tensor_(std::move(tensor)) {
   CKPT_CHECK(takes(tensor_));
   for (const std::vector<Slice>& slices : tensor_.stored().parts) parts_.emplace_back(slices);
 }
 
 // Values of the window in rows [first_row, first_row + out.size() / window.count) of its matrix.
-Status TurnedSource::decode(const Window& window, uint64_t first_row, std::span<float> out) const {
+Status TransposedSource::decode(const Window& window, uint64_t first_row,
+                                std::span<float> out) const {
   const uint64_t rows = out.size() / window.count;
   const uint64_t row = window.matrix * tensor_.shape[1] + first_row;
   std::vector<PooledArray<std::byte>> taken;
@@ -70,14 +71,14 @@ Status TurnedSource::decode(const Window& window, uint64_t first_row, std::span<
 }
 
 // Whole blocks of columns, and what is read, cut and decoded for some of them.
-uint64_t TurnedSource::own_scratch_bytes(uint64_t size_bytes) const {
+uint64_t TransposedSource::own_scratch_bytes(uint64_t size_bytes) const {
   const uint64_t block_bytes = tensor_.codec->block_values * tensor_.shape[1] * sizeof(float);
   const uint64_t turned =
       std::min(size_bytes + 2 * block_bytes, std::max(kTurnedBytes, block_bytes));
   return turned + std::min(turned, 2 * kStoredBytes) + 2 * kStoredBytes;
 }
 
-Status TurnedSource::fill(const Window& window, std::span<float> out) const {
+Status TransposedSource::fill(const Window& window, std::span<float> out) const {
   const uint64_t rows = tensor_.shape[1];
   uint64_t row_bytes = 0;
   for (const PartRule& rule : tensor_.codec->parts) {
@@ -93,7 +94,7 @@ Status TurnedSource::fill(const Window& window, std::span<float> out) const {
   return {};
 }
 
-Status TurnedSource::read(uint64_t offset_bytes, std::span<std::byte> out) const {
+Status TransposedSource::read(uint64_t offset_bytes, std::span<std::byte> out) const {
   CKPT_TRY(check_range(offset_bytes, out.size()));
   const uint64_t columns = tensor_.shape[2];  // rows of the result
   const uint64_t row_bytes = tensor_.shape[1] * sizeof(float);

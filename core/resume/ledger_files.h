@@ -13,7 +13,7 @@
 
 namespace ckpt {
 
-struct FoundLedger {
+struct LedgerFile {
   std::filesystem::path path;
   uint32_t share_number = 0, share_count = 0;  // 0: of the whole
   LedgerContent content;                       // empty if it cannot be read
@@ -30,10 +30,10 @@ std::filesystem::path share_ledger_path(const Output& output, const ResumeOption
 
 // The files next to `first`, a path as ledger_path() gives it, that have its name or the name of a
 // share's ledger; not opened. Fails: kIo.
-Result<std::vector<FoundLedger>> ledgers_at(const std::filesystem::path& first);
+Result<std::vector<LedgerFile>> ledgers_at(const std::filesystem::path& first);
 
 // Those of the first output, sorted by path. Fails: kIo.
-Result<std::vector<FoundLedger>> find_ledgers(const Plan& plan, const LedgerHead& head);
+Result<std::vector<LedgerFile>> find_ledgers(const Plan& plan, const LedgerHead& head);
 
 // True if bytes written to this file under a temporary name are still there, and nobody else could
 // write to it since. Fails: kIo if this cannot be determined.

@@ -130,7 +130,7 @@ Result<FixedCheckpoint> fix_checkpoint(Checkpoint checkpoint, const FixOptions& 
         out.rewrites_weights |= each.rewrites_weights;
         out.steps.push_back(each.step);
       } else if (!error) {
-        out.idle.push_back({each.step, {}});
+        out.no_op.push_back({each.step, {}});
       }
       if (!error || each.rewrites_weights) settled.insert(each.step);
       failed.erase(each.step);
@@ -141,7 +141,7 @@ Result<FixedCheckpoint> fix_checkpoint(Checkpoint checkpoint, const FixOptions& 
     if (!changed) break;
   }
   for (auto& [step, error] : failed) {
-    out.idle.push_back(no_op_step(step, error));
+    out.no_op.push_back(no_op_step(step, error));
     context.note(std::move(error).in(fmt::format("step {}", step)).text());
   }
   return out;

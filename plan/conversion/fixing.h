@@ -44,7 +44,7 @@ struct NoOpStep {
 struct FixedCheckpoint {
   Checkpoint checkpoint;
   std::vector<std::string> steps;  // as they were applied; each changed something
-  std::vector<NoOpStep> idle;      // those that were asked for and changed nothing
+  std::vector<NoOpStep> no_op;     // those that were asked for and changed nothing
   Diagnosis left;                  // the last diagnosis
   bool rewrites_weights = false;   // some of `steps` do
 };

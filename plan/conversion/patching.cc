@@ -201,11 +201,11 @@ Result<PlannedPatch> plan_patching(const PatchRequest& patching) {
   auto found = recognize(patching.path);
   const bool needs_weights = !documents_only || !is_folder_of_documents(patching, found);
   if (!found && needs_weights) return Failure(std::move(found.error()));
-  const Step* idle =
+  const Step* no_op =
       documents_only && !in_folder ? step_without_documents(patching.steps, found) : nullptr;
-  if (idle != nullptr) {
+  if (no_op != nullptr) {
     return misuse("{}: step {} edits documents; this is one file, without any",
-                  patching.path.string(), idle->transform->name);
+                  patching.path.string(), no_op->transform->name);
   }
   auto planned = documents_only && in_folder && (!patching.elsewhere || !found)
                      ? plan_documents(patching, context)

@@ -8,6 +8,8 @@
 // GlmMoeDsaModel), mistral3.py; transformers models/{deepseek_v2,deepseek_v3,deepseek_v32,youtu,
 // mistral4,glm4_moe_lite,glm_moe_dsa}. The GGUF declares one key-value head with the size of the
 // latent. It leaves out DeepSeek's layer for multi-token prediction and keeps GLM's.
+#include <array>
+
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -80,6 +82,18 @@ constexpr KeyRule kDeepseekV3Keys[] = {
     {"rope.dimension_count",             kU32, "qk_rope_head_dim", kNumber},
     {"rope.scaling.yarn_log_multiplier", kF32, "mscale_all_dim", kRopeTenth},
 };
+// Converters before April 2025 wrote kv_b_proj as it is, and sizes of heads that are not latent.
+constexpr auto kJoinedKeyValueKeys = [] {
+  std::array<KeyRule, std::size(kDeepseekV3Keys) - 2> out{};
+  auto next = out.begin();
+  for (KeyRule rule : kDeepseekV3Keys) {
+    if (rule.key == "attention.key_length" || rule.key == "attention.value_length") continue;
+    if (rule.key.ends_with("_mla")) rule.key.remove_suffix(4);
+    if (rule.key == "attention.head_count_kv") rule.fields = "num_key_value_heads";
+    *next++ = rule;
+  }
+  return out;
+}();
 constexpr KeyRule kGlmMoeDsaKeys[] = {
     {"rope.dimension_count",         kU32, "qk_rope_head_dim", kPartialRotary},
     {"nextn_predict_layers",         kU32, "num_nextn_predict_layers", kNextnSaid},
@@ -179,7 +193,7 @@ constexpr auto kMistral4Defaults = rows::in_shapes({
     {"rms_norm_eps", "1e-6", kInKeys},
 });
 // llama.cpp does not split kv_b_proj of MiniCPM3, and its converter writes other keys for it.
-constexpr NameRule kMiniCpm3Names[] = {   // come before the rows of MLA
+constexpr NameRule kJoinedKeyValueNames[] = {   // come before the rows of MLA
     {"model.layers.{}.self_attn.kv_b_proj.weight", "blk.{}.attn_kv_b.weight"},
 };
 constexpr KeyRule kMiniCpm3Keys[] = {
@@ -241,9 +255,19 @@ constexpr Family with_latents(Family made) {
   return made;
 }
 
-}  // namespace
+constexpr Family with_joined_key_values(Family made) {
+  made.names = {kJoinedKeyValueNames,     kMlaNames,          rows::kNextnNames,
+                rows::kRoutedExpertNames, rows::kExpertNames, rows::kCommonNames};
+  made.keys = kJoinedKeyValueKeys;
+  return made;
+}
 
-const Family kDeepseekV3 = with_latents({
+constexpr Family with_earlier(Family made, const Family& earlier) {
+  made.earlier = &earlier;
+  return made;
+}
+
+constexpr Family kLatentV3 = with_latents({
     .architectures = "DeepseekV3ForCausalLM",
     .model_types = "deepseek_v3",
     .quirks = "stops_at:moe_layer_freq=tlnz stops_at:n_group=tln stops_at:topk_group=n"
@@ -260,7 +284,7 @@ const Family kDeepseekV3 = with_latents({
     .tokenizer = {.ranks = "kimi-k2"},
 });
 
-const Family kDeepseekV2 = with_latents({
+constexpr Family kLatentV2 = with_latents({
     .architectures = "DeepseekV2ForCausalLM",
     .model_types = "deepseek_v2",
     .quirks = "stops_at:moe_layer_freq=tlnz stops_at:n_group=tlna stops_at:topk_group=na"
@@ -271,6 +295,14 @@ const Family kDeepseekV2 = with_latents({
                    kDeepseekV2Experts, kDeepseekV2Bias},
     .nextn = NextnLayers::kLeftOut,
 });
+
+constexpr Family kJoinedV3 = with_joined_key_values(kLatentV3);
+constexpr Family kJoinedV2 = with_joined_key_values(kLatentV2);
+
+}  // namespace
+
+const Family kDeepseekV3 = with_earlier(kLatentV3, kJoinedV3);
+const Family kDeepseekV2 = with_earlier(kLatentV2, kJoinedV2);
 
 const Family kGlm4MoeLite = with_latents({
     .architectures = "Glm4MoeLiteForCausalLM",
@@ -304,7 +336,7 @@ const Family kMiniCpm3 = {
     .name = "minicpm3",
     .architectures = "MiniCPM3ForCausalLM",
     .model_types = "minicpm3",
-    .names = {kMiniCpm3Names, kMlaNames, rows::kCommonNames},
+    .names = {kJoinedKeyValueNames, kMlaNames, rows::kCommonNames},
     .keys = kMiniCpm3Keys,
     .defaults = kMiniCpm3Defaults,
     .parameters = {rows::kFrame, kMlaAttention, rows::kMlp},

@@ -58,6 +58,39 @@ TEST(GgufForms, QueriesWithoutALatent) {
   EXPECT_TRUE(config_of(*folder)["q_lora_rank"].is_null());
 }
 
+// As converters before April 2025 wrote it, with the sizes of heads that are not latent.
+TEST(GgufForms, KeysAndValuesOfALatentInOneTensor) {
+  for (const std::string family : {"deepseek-v2", "deepseek-v3", "kimi-k2"}) {
+    const TemporaryFolder scratch;
+    const fs::path hf = testdata("families/" + family) / "hf";
+    const auto base = find_format("safetensors")->read(hf, all_codecs(), {});
+    ASSERT_TRUE(base);
+    Checkpoint file = bf16_file_of(family, scratch.path());
+    const std::string front = "deepseek2.attention.";
+    for (const std::string name : {"key_length", "value_length"}) {
+      file.metadata.set(front + name, *file.metadata.find(front + name + "_mla"));
+      drop_key(file, front + name + "_mla");
+    }
+    file.metadata.set(front + "head_count_kv", *file.metadata.find(front + "head_count"));
+    std::erase_if(file.tensors, [](const Tensor& tensor) {
+      return tensor.name.find(".attn_v_b.") != tensor.name.npos;
+    });
+    for (Tensor& tensor : file.tensors) {
+      if (tensor.name.find(".attn_k_b.") == tensor.name.npos) continue;
+      const std::string layer = tensor.name.substr(4, tensor.name.find('.', 4) - 4);
+      tensor = *base->find_tensor("model.layers." + layer + ".self_attn.kv_b_proj.weight");
+      tensor.name = "blk." + layer + ".attn_kv_b.weight";
+    }
+    const auto folder = round_trip(std::move(file));
+    ASSERT_TRUE(folder) << family << ": " << folder.error().text();
+    const std::string name = "model.layers.1.self_attn.kv_b_proj.weight";
+    const Tensor* made = folder->find_tensor(name);
+    ASSERT_NE(made, nullptr);
+    EXPECT_EQ(read_values(*made, 1 << 20).value(),
+              read_values(*base->find_tensor(name), 1 << 20).value());
+  }
+}
+
 // llama-quantize drops axes of length 1 in front.
 TEST(GgufForms, SingleExpertWithoutItsAxis) {
   const TemporaryFolder scratch;

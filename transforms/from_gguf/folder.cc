@@ -68,7 +68,7 @@ Result<ReturnedFolder> folder_of_family(const Checkpoint& file, const Family& fa
   if (keeps_mxfp4 && has_word(family.quirks, "keeps_mxfp4")) add_mxfp4_statement(config);
   ReturnedFolder out;
   CKPT_ASSIGN(out.folder, make_skeleton(file, config, family, context));
-  CKPT_ASSIGN(out.forward, run_forward(out.folder, context));
+  CKPT_ASSIGN(out.forward, run_forward(out.folder, file, context));
   CKPT_TRY(check_forward(file, out.folder, out.forward));
   return out;
 }
@@ -115,7 +115,7 @@ Result<ReturnedFolder> find_folder(const Checkpoint& file, const Codec& floats, 
   const std::string_view name = file.metadata.architecture();
   std::optional<Error> first;
   for (const Family* family : families_named(name, file)) {
-    auto tried = folder_of_family(file, *family, floats, keeps_mxfp4, context);
+    auto tried = folder_of_family(file, form_of_file(*family, file), floats, keeps_mxfp4, context);
     if (tried) return tried;
     if (!first) first = tried.error();
   }
@@ -146,7 +146,7 @@ Result<ReturnedFolder> folder_of_base(const Checkpoint& file, Checkpoint base,
                                       const Context& context) {
   base.tensors = join_mxfp4(std::move(base.tensors), context.codecs);
   ReturnedFolder out{std::move(base), {}, 0};
-  CKPT_ASSIGN(out.forward, run_forward(out.folder, context));
+  CKPT_ASSIGN(out.forward, run_forward(out.folder, file, context));
   CKPT_TRY(check_architecture(file, *out.forward.model.family));
   const auto checked = check_forward(file, out.folder, out.forward);
   if (checked) return out;

@@ -21,14 +21,18 @@ namespace ckpt {
 //
 //   config.json ─▶ parameters of the model ─▶ tensors without bytes ─▶ to-gguf ─▶ names, changes
 
-// The output of to-gguf for a folder, from its headers.
+// The family of `file` in the form that its converter wrote.
+const Family& form_of_file(const Family& family, const Checkpoint& file);
+
+// The output of to-gguf for a folder, from its headers; in the form of `file`.
 struct ForwardResult {
   Model model;
   std::vector<Tensor> tensors;
   // Keys that the file lacks, with what llama.cpp takes then; those that nothing reads.
   std::vector<std::string> absent = {}, unread = {};
 };
-Result<ForwardResult> run_forward(const Checkpoint& folder, const Context& context);
+Result<ForwardResult> run_forward(const Checkpoint& folder, const Checkpoint& file,
+                                  const Context& context);
 
 // The folder that `config` describes: config.json, and a tensor for each parameter that the GGUF
 // `file` has the values of; of a family without a whole table of parameters those that rows of

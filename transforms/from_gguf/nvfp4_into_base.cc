@@ -32,7 +32,7 @@ class BaseWriter {
       return is_nvfp4(tensor) && tensor.shape.size() == 3;
     });
     if (has_experts) CKPT_TRY(split_all_experts(base_, context_.codecs));
-    CKPT_ASSIGN(forward_, run_forward(base_, context_));
+    CKPT_ASSIGN(forward_, run_forward(base_, file_, context_));
     CKPT_TRY(check_architecture(file_, *forward_.model.family));
     if (has_values_) CKPT_TRY(check_norm());
     CKPT_ASSIGN(const std::vector<size_t> wanted, find_wanted());

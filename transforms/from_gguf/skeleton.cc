@@ -238,9 +238,21 @@ bool keeps_f32(std::string_view name) {
          (is_of_nemotron && (name.ends_with(".mixer.A_log") || name.ends_with(".mixer.D")));
 }
 
-Result<ForwardResult> run_forward(const Checkpoint& folder, const Context& context) {
+const Family& form_of_file(const Family& family, const Checkpoint& file) {
+  if (family.earlier == nullptr) return family;
+  const std::string_view pattern = family.earlier->names.begin()->front().to;
+  std::vector<std::string> numbers;
+  const bool is_earlier = std::ranges::any_of(file.tensors, [&](const Tensor& tensor) {
+    return matches_pattern(pattern, tensor.name, numbers);
+  });
+  return is_earlier ? *family.earlier : family;
+}
+
+Result<ForwardResult> run_forward(const Checkpoint& folder, const Checkpoint& file,
+                                  const Context& context) {
   ForwardResult out;
   CKPT_ASSIGN(out.model, read_model(folder));
+  out.model.family = &form_of_file(*out.model.family, file);
   CKPT_ASSIGN(std::vector<NamedTensor> selected,
               select_tensors(folder, true, out.model, context.codecs));
   out.model.out_type = guess_out_type(selected);
@@ -262,7 +274,7 @@ Result<Checkpoint> make_skeleton(const Checkpoint& file, const JsonValue& config
     if (!parameter.is_required) optional.insert(tensor.name);
     out.tensors.push_back(std::move(tensor));
   }
-  CKPT_ASSIGN(const ForwardResult forward, run_forward(out, context));
+  CKPT_ASSIGN(const ForwardResult forward, run_forward(out, file, context));
   std::set<std::string_view> names;
   for (const Tensor& tensor : file.tensors) names.insert(tensor.name);
   std::set<const ByteSource*> used;

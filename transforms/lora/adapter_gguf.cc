@@ -323,7 +323,7 @@ Result<Adapter> adapter_for_folder(const Adapter& adapter, const Checkpoint& fol
   std::erase_if(weights.tensors, [](const Tensor& tensor) {
     return is_side_scale(tensor.name) || is_quantizer(tensor.name);
   });
-  CKPT_ASSIGN(const ForwardResult forward, run_forward(weights, context.quiet()));
+  CKPT_ASSIGN(const ForwardResult forward, run_forward(weights, {}, context.quiet()));
   const std::string_view name = forward.model.family->name;
   if (name != adapter.architecture) {
     return misuse("general.architecture is '{}'; the base is '{}'", adapter.architecture, name);

@@ -53,7 +53,7 @@ class MergeIntoGguf {
       }
     }
     if (!how_.has_gguf_names) {
-      CKPT_ASSIGN(ForwardResult forward, run_forward(folder, quiet()));
+      CKPT_ASSIGN(ForwardResult forward, run_forward(folder, file_, quiet()));
       folder.tensors = std::move(forward.tensors);
     }
     CKPT_TRY(take(folder.tensors, added));

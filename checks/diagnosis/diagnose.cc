@@ -273,6 +273,25 @@ void add_older(const ProfileMatch& asked, Diagnosis older, Diagnosis& made) {
   }
 }
 
+// Findings that often follow from another: an index that omits a file, names under another prefix
+// or weights in MLX's own form also make tensors look missing or unknown.
+struct Consequences {
+  std::string_view cause, checks;
+};
+constexpr Consequences kConsequences[] = {
+    {"W08", "W02 W13 C10"}, {"W01", "W02 W10 W13 C10"}, {"W18", "W02 W09 W10 Q05 Q15"}};
+
+// Where no step fixes a consequence, the fix of its cause comes first.
+void advise_by_causes(std::vector<Finding>& findings) {
+  for (const auto& [cause, checks] : kConsequences) {
+    if (find_by(findings, &Finding::check, cause) == nullptr) continue;
+    for (Finding& finding : findings) {
+      if (!has_word(checks, finding.check) || !finding.fix.step.empty()) continue;
+      finding.fix = advised(fmt::format("first that of {}, then ask again", cause));
+    }
+  }
+}
+
 // `one` adds the verdict of a profile and its findings.
 template <class One>
 Status answer(const std::vector<ProfileMatch>& all, Diagnosis& out, const One& one) {
@@ -286,6 +305,7 @@ Status answer(const std::vector<ProfileMatch>& all, Diagnosis& out, const One& o
       older.verdicts.front().sound &= older.verdicts.front().loads;
       add_older(asked, std::move(older), made);
     }
+    advise_by_causes(made.findings);
     made.verdicts.front().profile = asked.name;
     made.verdicts.front().note = note_of(asked);
     out.verdicts.push_back(std::move(made.verdicts.front()));

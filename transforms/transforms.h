@@ -2,9 +2,9 @@
 #pragma once
 
 #include "core/model/transform.h"
-#include "transforms/edit/mlx.h"
 #include "transforms/modelopt_export/groups.h"
 #include "transforms/modelopt_export/recipes/recipe.h"
+#include "transforms/packed/mlx.h"
 #include "transforms/packed/packed.h"
 #include "transforms/packed/quant_summary.h"
 #include "transforms/to_gguf/general/general.h"

@@ -177,7 +177,7 @@ void check_mlx(const CheckContext& context) {
   const MlxTensors& mlx = context.on.mlx;
   if (mlx.is_quantized) {
     return context.report("*.scales", "MLX quantized these weights, which only MLX reads", {}, {},
-                          advised(std::string(kMlxDequantize)));
+                          advised("ckpt convert IN OUT --step dequantize"));
   }
   // A GGUF is made of what they were.
   if (mlx.changed.empty() || context.profile.runs_llama_server()) return;

@@ -162,6 +162,19 @@ std::vector<uint32_t> groups_of(const CodedMatrix& matrix) {
   return out;
 }
 
+float rounded_to(Dtype dtype, float value) {
+  if (dtype == Dtype::kBF16) return float_from_bf16(bf16_from_float(value));
+  return dtype == Dtype::kF16 ? float_from_f16(f16_from_float(value)) : value;
+}
+
+// Adds the bias of its group to each value of a row.
+void add_biases(std::span<float> values, const std::vector<uint32_t>& groups, const float* biases,
+                Dtype dtype) {
+  for (size_t k = 0; k < values.size(); ++k) {
+    values[k] = rounded_to(dtype, rounded_to(dtype, values[k]) + biases[groups[k]]);
+  }
+}
+
 // Adding 0 would take the sign of -0.
 void finish_row(std::span<float> values, const CodedMatrix& matrix) {
   for (float& value : values) {
@@ -199,6 +212,8 @@ Status CodedSource::decode_rows(uint64_t first, uint64_t count, std::span<float>
                    window_of(matrix.codes.is_transposed, first, count, matrix.columns));
   CKPT_TRY(codes.read());
   CKPT_ASSIGN(const Scales scales, read_scales(matrix.scales, first, count));
+  Scales biases;
+  if (matrix.has_biases()) CKPT_SET(biases, read_scales(matrix.biases, first, count));
   const uint64_t scale_rows = scales.values.size() / matrix.scales.columns;
   CodeReader zeros(matrix.zeros, window_of(matrix.zeros.is_transposed, scales.first_row, scale_rows,
                                            matrix.zeros.columns()));
@@ -220,6 +235,10 @@ Status CodedSource::decode_rows(uint64_t first, uint64_t count, std::span<float>
       const float scale = row_scales[groups[k]];
       values[k] = matrix.divides ? moved / scale : moved * scale;
     }
+    if (matrix.has_biases()) {
+      add_biases({values, matrix.columns}, groups,
+                 biases.values.data() + scale_row * matrix.scales.columns, matrix.biases.dtype);
+    }
     finish_row({values, matrix.columns}, matrix);
   }
   return {};
@@ -230,6 +249,7 @@ void CodedSource::each_input(const TakeInput& take) const {
   take(matrix_.codes.bytes);
   if (matrix_.has_zeros()) take(matrix_.zeros.bytes);
   take(matrix_.scales.bytes);
+  if (matrix_.has_biases()) take(matrix_.biases.bytes);
 }
 
 std::string CodedSource::operation() const {
@@ -242,6 +262,7 @@ std::string CodedSource::operation() const {
     return shared == nullptr ? std::string("none") : sha256_of(std::as_bytes(std::span(*shared)));
   };
   const ScaleGrid& scales = matrix_.scales;
+  const bool has_biases = matrix_.has_biases();
   return fmt::format("{} {} {} {:d} {:08x} {:08x} ", matrix_.rows, matrix_.columns, matrix_.zero,
                      matrix_.divides, std::bit_cast<uint32_t>(matrix_.factor),
                      std::bit_cast<uint32_t>(matrix_.addend)) +
@@ -250,7 +271,8 @@ std::string CodedSource::operation() const {
                      static_cast<unsigned>(scales.dtype), scales.rows, scales.columns,
                      scales.is_transposed, scales.tile_rows, scales.tile_columns,
                      std::bit_cast<uint32_t>(scales.factor), values(matrix_.table),
-                     values(matrix_.groups));
+                     values(matrix_.groups)) +
+         (has_biases ? fmt::format(" biases {}", static_cast<unsigned>(matrix_.biases.dtype)) : "");
 }
 
 uint64_t CodedSource::own_scratch_bytes(uint64_t size_bytes) const {

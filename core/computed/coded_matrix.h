@@ -1,6 +1,6 @@
 // A matrix of small codes with scales, in whichever order its writer packed it, read as F32.
 //
-//   value (n, k) = ((code (n, k) - zero (n, g)) x scale (n, g)) x factor + addend
+//   value (n, k) = ((code (n, k) - zero (n, g)) x scale (n, g) + bias (n, g)) x factor + addend
 //                                                          g = group of column k
 //   code    a whole number of `bits` bits, or what a table has for it
 //   zero    one for each row and group, or one for all
@@ -62,12 +62,16 @@ struct CodedMatrix {
   CodeGrid zeros = {};                                   // one for each scale; outer == 0: none
   int32_t zero = 0;                                      // taken off each code too
   ScaleGrid scales = {};
+  // Of the shape of `scales`; rows == 0: none. The product with the scale and the sum with the bias
+  // are rounded to the type of the biases.
+  ScaleGrid biases = {};
   bool divides = false;  // by the scale, instead of multiplying with it
   // The group of each column; null: column / scales.tile_columns.
   std::shared_ptr<const std::vector<uint32_t>> groups = {};
   float factor = 1, addend = 0;
 
   bool has_zeros() const { return zeros.outer != 0; }
+  bool has_biases() const { return biases.rows != 0; }
 };
 
 class CodedSource final : public ComputedSource {

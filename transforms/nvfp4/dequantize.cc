@@ -12,11 +12,13 @@
 #include "core/base/words.h"
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
+#include "models/models.h"
 #include "transforms/facts/file_metadata.h"
 #include "transforms/facts/quant_config.h"
 #include "transforms/facts/torch_dtype.h"
 #include "transforms/nvfp4/awq_folds.h"
 #include "transforms/nvfp4/mixed_model.h"
+#include "transforms/packed/mlx.h"
 #include "transforms/packed/packed.h"
 #include "transforms/packed/packed_weights.h"
 #include "transforms/packed/second_rounding.h"
@@ -126,6 +128,10 @@ Result<Checkpoint> dequantize(Checkpoint checkpoint, const OptionValues& options
   CKPT_TRY(expect_safetensors(checkpoint, "dequantize"));
   const Dtype type = options.choice<Dtype>("type");
   const Codec& codec = plain_codec(context.codecs, type);
+  if (find_mlx_tensors(checkpoint).is_quantized) {
+    CKPT_ASSIGN(checkpoint, decode_mlx(std::move(checkpoint), context.codecs));
+    CKPT_ASSIGN(checkpoint, from_mlx(std::move(checkpoint), context));
+  }
   CKPT_ASSIGN(checkpoint, join_packed_weights(std::move(checkpoint), context.codecs));
   CKPT_TRY(check_weights_are_read(checkpoint));
   if (!options.choice<bool>("folds")) CKPT_TRY(check_folds(checkpoint));

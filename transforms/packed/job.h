@@ -51,6 +51,9 @@ extern const PackedKind kGptqKind, kAwqKind, kPackedWordsKind, kScaledCodesKind,
     kEightBitsKind, kExpertBlocksKind, kPackedPairsKind, kScaledFp8Kind, kBitnetKind, kTorchaoKind,
     kStackedNvfp4Kind;
 
+// All weights that MLX quantized (mlx_codes.cc). Fails: as decode_mlx().
+Result<std::vector<PackedWeight>> mlx_weights(const PackedJob& job, const Checkpoint& checkpoint);
+
 // Fails: kCorrupt: FP8 that a codec reads has scales for other tiles than weight_block_size.
 Status check_declared_block(const PackedJob& job, const Tensor& tensor);
 

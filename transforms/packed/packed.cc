@@ -4,6 +4,7 @@
 
 #include "core/base/find.h"
 #include "core/computed/transposed_source.h"
+#include "models/models.h"
 #include "transforms/packed/job.h"
 
 namespace ckpt {
@@ -61,6 +62,15 @@ Status check_transforms(const PackedJob& job) {
 Result<JoinedWeights> join_all_packed(const Checkpoint& checkpoint, const PackedJob& job) {
   CKPT_TRY(check_transforms(job));
   JoinedWeights out;
+  if (!job.reads_values && find_mlx_tensors(checkpoint).is_quantized) {  // decode_mlx() reads them
+    CKPT_ASSIGN(std::vector<PackedWeight> weights, mlx_weights(job, checkpoint));
+    for (PackedWeight& made : weights) {
+      const Tensor& first = *made.parts[0];
+      CKPT_TRY(claim_parts(first, made, out));
+      out.by_first.emplace(first.name, std::move(made));
+    }
+    return out;
+  }
   const KindList kinds = packed_kinds_of(job.statement.method);
   for (const Tensor& tensor : checkpoint.tensors) {
     const auto kind = std::ranges::find_if(
@@ -86,6 +96,18 @@ const Source* source_of(const Tensor& tensor) {
   if (!tensor.is_stored() || tensor.stored().parts.size() != 1) return nullptr;
   const std::vector<Slice>& slices = tensor.stored().parts[0];
   return slices.empty() ? nullptr : computed_as<Source>(*slices[0].source);
+}
+
+// Codes, also as parts of a tensor that is cut out or put together.
+bool reads_codes(const ByteSource& source) {
+  using Kind = ComputedSource::Kind;
+  const ComputedSource* computed = source.computed();
+  if (computed == nullptr) return false;
+  bool found = computed->kind() == Kind::kCoded;
+  if (computed->kind() == Kind::kStrided || computed->kind() == Kind::kWoven) {
+    computed->each_input([&](const Slice& input) { found |= reads_codes(*input.source); });
+  }
+  return found;
 }
 
 }  // namespace
@@ -120,8 +142,10 @@ Result<Checkpoint> join_packed_weights(Checkpoint checkpoint, Codecs codecs) {
 }
 
 bool is_unpacked(const Tensor& tensor) {
-  return source_of<CodedSource>(tensor) != nullptr ||
-         source_of<TransposedSource>(tensor) != nullptr;
+  if (source_of<TransposedSource>(tensor) != nullptr) return true;
+  return tensor.is_stored() && tensor.stored().parts.size() == 1 &&
+         std::ranges::any_of(tensor.stored().parts[0],
+                             [](const Slice& slice) { return reads_codes(*slice.source); });
 }
 
 bool is_made_of_words(const Tensor& tensor) {

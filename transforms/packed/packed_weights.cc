@@ -165,9 +165,8 @@ Result<const Tensor*> find_unread_weight(const Checkpoint& checkpoint) {
 
 Status refuse_mlx_codes(const Checkpoint& checkpoint) {
   if (!find_mlx_tensors(checkpoint).is_quantized) return {};
-  return unsupported_hint(std::string(kMlxDequantize),
-                          "MLX quantized these weights (*.weight of u32 with *.scales), and they "
-                          "are not decoded here");
+  return unsupported_hint("--step dequantize before it",
+                          "MLX quantized these weights (*.weight of u32 with *.scales)");
 }
 
 Status check_weights_are_read(const Checkpoint& checkpoint) {

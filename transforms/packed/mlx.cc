@@ -4,7 +4,7 @@
 //   unembed_out.weight [H, V, R]        turned, and then its values
 //
 // Values move; 1 is subtracted from norms.
-#include "transforms/edit/mlx.h"
+#include "transforms/packed/mlx.h"
 
 #include <algorithm>
 #include <set>

@@ -142,19 +142,6 @@ Status check_profile(const Section& profile, const std::string& name) {
   return {};
 }
 
-// Of machines in a cloud, which get their keys from a service.
-Status check_no_role() {
-  for (const char* const name :
-       {"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"}) {
-    if (environment(name).empty()) continue;
-    return misuse_hint("eval \"$(aws configure export-credentials --format env)\"",
-                       "{}: ckpt does not get keys from a service; expected AWS_ACCESS_KEY_ID",
-                       name);
-  }
-  return {};
-}
-
 }  // namespace
 
 std::string environment(const char* name) {
@@ -210,7 +197,6 @@ Result<S3Access> s3_access() {
     take(out.keys.secret_key, profile, "aws_secret_access_key");
     take(out.keys.session_token, profile, "aws_session_token");
     if (out.keys.access_key.empty()) CKPT_TRY(check_profile(profile, name));
-    if (out.keys.access_key.empty()) CKPT_TRY(check_no_role());
   }
   take(out.region, profile, "region");
   take(out.endpoint, profile, "endpoint_url");

@@ -61,7 +61,7 @@ struct Curl {
     void* const library = ::dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return;
     const auto find = [&](auto& function, const char* name) {
-      function = reinterpret_cast<std::decay_t<decltype(function)>>(::dlsym(library, name));
+      function = reinterpret_cast<std::decay_t<decltype(function)> >(::dlsym(library, name));
       return function != nullptr;
     };
     is_loaded = find(global_init, "curl_global_init") && find(make, "curl_easy_init") &&

@@ -29,8 +29,8 @@ void wait_for_rate(uint64_t size_bytes) {
   Clock::time_point end;
   {
     const std::lock_guard lock(mutex);
-    paid_until = std::max(paid_until, Clock::now()) +
-                 std::chrono::duration_cast<Clock::duration>(needed);
+    paid_until =
+        std::max(paid_until, Clock::now()) + std::chrono::duration_cast<Clock::duration>(needed);
     end = paid_until;
   }
   std::this_thread::sleep_until(end);

@@ -148,7 +148,7 @@ class OpenedUrls final : public RemoteFiles {
   mutable std::mutex mutex_;
   mutable std::map<std::string, SharedRoot> roots_;
   mutable std::mutex opened_mutex_;
-  mutable std::set<std::string> shards_begun_;          // folders
+  mutable std::set<std::string> shards_begun_;  // folders
   // By URL. A file is opened more than once: to find out what it is, then to read it.
   mutable std::map<std::string, SharedSource> opened_;
 };

@@ -18,10 +18,10 @@ namespace ckpt {
 
 struct RemoteFile {
   std::optional<uint64_t> size_bytes = {};
-  std::string sha256 = {};  // lower-case hex, where the listing says it
-  std::string git_id = {};  // likewise (core/base/git_id.h)
+  std::string sha256 = {};   // lower-case hex, where the listing says it
+  std::string git_id = {};   // likewise (core/base/git_id.h)
   FileVersion version = {};  // as the listing gives it
-  std::string first = {};   // its first bytes, where the listing had to ask for them
+  std::string first = {};    // its first bytes, where the listing had to ask for them
 };
 
 class RemoteRoot {

@@ -8,6 +8,7 @@
 #include "core/base/numbers.h"
 #include "core/base/url_secrets.h"
 #include "core/io/open_folder.h"
+#include "remote/aws_service_keys.h"
 #include "remote/credentials.h"
 #include "remote/root.h"
 
@@ -18,41 +19,13 @@ constexpr uint64_t kMaxListBytes = 16 << 20;
 constexpr size_t kMaxKeys = 1'000'000;
 constexpr size_t kMaxPages = kMaxKeys / 100;
 
-// "&amp;" and "&#x2f;" as characters.
-std::string xml_decoded(std::string_view text) {
-  constexpr std::pair<std::string_view, char> kNames[] = {
-      {"amp", '&'}, {"lt", '<'}, {"gt", '>'}, {"quot", '"'}, {"apos", '\''}};
-  std::string out;
-  while (!text.empty()) {
-    const size_t end = text[0] == '&' ? text.find(';') : text.npos;
-    if (end == text.npos || end > 9) {
-      out.push_back(text[0]);
-      text.remove_prefix(1);
-      continue;
-    }
-    const std::string_view name = text.substr(1, end - 1);
-    for (const auto& [known, character] : kNames) {
-      if (name == known) out.push_back(character);
-    }
-    unsigned code = 0;
-    const bool is_hex = name.starts_with("#x");
-    const std::string_view digits = name.substr(std::min<size_t>(is_hex ? 2 : 1, name.size()));
-    if (name.starts_with('#')) {
-      std::from_chars(digits.data(), digits.data() + digits.size(), code, is_hex ? 16 : 10);
-      if (code > 0 && code < 0x80) out.push_back(static_cast<char>(code));
-    }
-    text.remove_prefix(end + 1);
-  }
-  return out;
-}
-
 Status add_object(std::string_view object, const std::string& prefix, RemoteRoot::Files& files) {
-  const std::string key = s3_element(object, "Key"), size = s3_element(object, "Size");
+  const std::string key = xml_element(object, "Key"), size = xml_element(object, "Size");
   RemoteFile file;
   const auto bytes = number_from<uint64_t>(size);
   if (key.empty() || !bytes) return corrupt("the bucket lists an object without key or size");
   file.size_bytes = *bytes;
-  file.version.etag = s3_element(object, "ETag");
+  file.version.etag = xml_element(object, "ETag");
   const bool is_folder_mark = key.ends_with('/');
   const std::string start = prefix.empty() ? "" : prefix + "/";
   if (key == prefix) {
@@ -80,8 +53,8 @@ Status check_whole_list(std::string_view xml) {
   if (xml.find("<!") != xml.npos) {  // may hide an object, or hold a key
     return corrupt("the bucket's list has XML comments, CDATA or a DOCTYPE, which S3 never sends");
   }
-  if (s3_element(xml, "IsTruncated") == "true" &&
-      s3_element(xml, "NextContinuationToken").empty()) {
+  if (xml_element(xml, "IsTruncated") == "true" &&
+      xml_element(xml, "NextContinuationToken").empty()) {
     return corrupt("the bucket's list is truncated, and names no next page");
   }
   return {};
@@ -90,7 +63,7 @@ Status check_whole_list(std::string_view xml) {
 // "" where it is not said, or not as AWS names regions: it becomes a part of a host.
 std::string region_of(const HttpResponse& response) {
   const std::string* const said = response.header("x-amz-bucket-region");
-  const std::string region = said == nullptr ? s3_element(response.body, "Region") : *said;
+  const std::string region = said == nullptr ? xml_element(response.body, "Region") : *said;
   const bool is_fine = region.size() <= 40 && std::ranges::all_of(region, [](char c) {
                          return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
                        });
@@ -110,7 +83,7 @@ class S3Root final : public RemoteRoot {
       CKPT_ASSIGN(const HttpResponse response, page(token));
       if (response.body.find("<Error>") != response.body.npos) return s3_failure(response);
       CKPT_TRY(add_s3_page(response.body, name_.key, files_));
-      token = s3_element(response.body, "NextContinuationToken");
+      token = xml_element(response.body, "NextContinuationToken");
       if (!seen.insert(token).second) {
         return corrupt("the bucket's list names a next page that was read already");
       }
@@ -184,6 +157,10 @@ Result<S3Bucket> s3_bucket(const std::string& name) {
   CKPT_ASSIGN(const S3Access access, s3_access());
   S3Bucket out;
   out.signing.keys = access.keys;
+  if (access.keys.access_key.empty()) {
+    CKPT_ASSIGN(AwsService service, aws_service(access.region));
+    if (service.is_set()) CKPT_SET(out.signing.renewed, keys_of_service(std::move(service)));
+  }
   out.signing.region = access.region;
   if (access.endpoint.empty()) {
     // TLS knows hosts of one more word only.
@@ -222,8 +199,8 @@ bool follow_region(S3Bucket& bucket, const HttpResponse& response) {
 }
 
 Failure s3_failure(const HttpResponse& response) {
-  const std::string code = s3_element(response.body, "Code");
-  auto failure = http_failure(response, code + " " + s3_element(response.body, "Message"));
+  const std::string code = xml_element(response.body, "Code");
+  auto failure = http_failure(response, code + " " + xml_element(response.body, "Message"));
   if (response.status == 403) {
     failure.value().hint = "AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
   } else if (response.status == 301 || response.status == 307) {
@@ -232,23 +209,6 @@ Failure s3_failure(const HttpResponse& response) {
         fmt::format("AWS_REGION={}, the region of the bucket", region.empty() ? "REGION" : region);
   }
   return failure;
-}
-
-std::vector<std::string_view> s3_elements(std::string_view xml, std::string_view name) {
-  const std::string open = fmt::format("<{}>", name), close = fmt::format("</{}>", name);
-  std::vector<std::string_view> out;
-  for (size_t at = xml.find(open); at != xml.npos; at = xml.find(open, at)) {
-    const size_t begin = at + open.size(), end = xml.find(close, begin);
-    if (end == xml.npos) break;
-    out.push_back(xml.substr(begin, end - begin));
-    at = end;
-  }
-  return out;
-}
-
-std::string s3_element(std::string_view xml, std::string_view name) {
-  const auto all = s3_elements(xml, name);
-  return all.empty() ? std::string() : xml_decoded(all.front());
 }
 
 Result<SharedRoot> open_s3(const std::string& url) {

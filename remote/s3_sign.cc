@@ -64,7 +64,9 @@ HttpHeaders s3_signature(const HttpRequest& request, const S3Signing& with, std:
 
 void sign_s3(HttpRequest& request, S3Signing with) {
   request.sign = [with = std::move(with)](const HttpRequest& tried) {
-    return s3_signature(tried, with, std::time(nullptr));
+    S3Signing now = with;
+    if (with.renewed) now.keys = with.renewed();
+    return s3_signature(tried, now, std::time(nullptr));
   };
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ctime>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,9 @@ struct S3Keys {
   std::string access_key, secret_key, session_token;  // all empty: requests go unsigned
 };
 
+// Keys that end and are renewed: called before each request.
+using S3KeySource = std::function<S3Keys()>;
+
 // For payloads that are not hashed before they are sent; over https, TLS protects them.
 inline constexpr std::string_view kUnsignedPayload = "UNSIGNED-PAYLOAD";
 
@@ -23,6 +27,7 @@ struct S3Signing {
   S3Keys keys;
   std::string region;
   std::string payload_sha256 = std::string(kUnsignedPayload);
+  S3KeySource renewed = {};  // takes the place of `keys` if it is not empty
 };
 
 // The headers that sign `request` (its method, URL and headers x-amz-*) at `now`; none without

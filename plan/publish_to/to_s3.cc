@@ -56,7 +56,7 @@ std::string escaped_xml(std::string_view text) {
 uint64_t number_in(std::string_view text) { return take_leading<uint64_t>(text).value_or(0); }
 
 Failure refused_by_s3(const HttpResponse& response) {
-  const std::string code = s3_element(response.body, "Code");
+  const std::string code = xml_element(response.body, "Code");
   Error error = s3_failure(response).value();
   error.code = code == "BadDigest"   ? ErrorCode::kCorrupt
                : response.is_final() ? ErrorCode::kUsage
@@ -112,7 +112,7 @@ class S3Writer {
                     {std::string(kDigestHeader), sha256}};
     post.may_repeat = true;
     CKPT_ASSIGN(const HttpResponse response, send(std::move(post)));
-    std::string upload = s3_element(response.body, "UploadId");
+    std::string upload = xml_element(response.body, "UploadId");
     if (!response.is_good() || upload.empty()) return refused_by_s3(response);
     return upload;
   }
@@ -125,13 +125,13 @@ class S3Writer {
           const HttpResponse response,
           send(request("GET", key, {{"part-number-marker", marker}, {"uploadId", upload}})));
       if (!response.is_good()) return refused_by_s3(response);
-      for (const std::string_view part : s3_elements(response.body, "Part")) {
-        const auto number = static_cast<uint32_t>(number_in(s3_element(part, "PartNumber")));
-        out[number] = {number_in(s3_element(part, "Size")), s3_element(part, "ETag"),
-                       s3_element(part, "ChecksumSHA256")};
+      for (const std::string_view part : xml_elements(response.body, "Part")) {
+        const auto number = static_cast<uint32_t>(number_in(xml_element(part, "PartNumber")));
+        out[number] = {number_in(xml_element(part, "Size")), xml_element(part, "ETag"),
+                       xml_element(part, "ChecksumSHA256")};
       }
-      marker = s3_element(response.body, "NextPartNumberMarker");
-      if (s3_element(response.body, "IsTruncated") != "true" || marker.empty()) break;
+      marker = xml_element(response.body, "NextPartNumberMarker");
+      if (xml_element(response.body, "IsTruncated") != "true" || marker.empty()) break;
     }
     return out;
   }
@@ -174,7 +174,7 @@ class S3Writer {
     const auto response = send(std::move(post), sha256_of(xml));
     if (!response) return check_made(place.key, sha256, Failure(response.error()));
     // A failure may come after the headers of a good answer.
-    const bool is_good = response->is_good() && s3_element(response->body, "Code").empty();
+    const bool is_good = response->is_good() && xml_element(response->body, "Code").empty();
     return is_good ? Status() : check_made(place.key, sha256, refused_by_s3(*response));
   }
 

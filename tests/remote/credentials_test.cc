@@ -6,6 +6,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "remote/s3.h"
+#include "tests/remote/scripted_server.h"
+
 namespace ckpt {
 namespace {
 
@@ -14,14 +17,33 @@ namespace fs = std::filesystem;
 class Credentials : public testing::Test {
  protected:
   Credentials() {
-    for (const char* const name :
-         {"HF_ENDPOINT", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_TOKEN_PATH", "HF_HOME",
-          "HF_HUB_CACHE", "HF_HUB_DISABLE_IMPLICIT_TOKEN", "XDG_CACHE_HOME", "AWS_ACCESS_KEY_ID",
-          "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_REGION",
-          "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_CONFIG_FILE",
-          "AWS_SHARED_CREDENTIALS_FILE", "HUGGINGFACE_HUB_CACHE", "HF_HUB_OFFLINE",
-          "TRANSFORMERS_OFFLINE", "AWS_DEFAULT_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE",
-          "AWS_CONTAINER_CREDENTIALS_FULL_URI"}) {
+    for (const char* const name : {"HF_ENDPOINT",
+                                   "HF_TOKEN",
+                                   "HUGGING_FACE_HUB_TOKEN",
+                                   "HF_TOKEN_PATH",
+                                   "HF_HOME",
+                                   "HF_HUB_CACHE",
+                                   "HF_HUB_DISABLE_IMPLICIT_TOKEN",
+                                   "XDG_CACHE_HOME",
+                                   "AWS_ACCESS_KEY_ID",
+                                   "AWS_SECRET_ACCESS_KEY",
+                                   "AWS_SESSION_TOKEN",
+                                   "AWS_PROFILE",
+                                   "AWS_REGION",
+                                   "AWS_DEFAULT_REGION",
+                                   "AWS_ENDPOINT_URL",
+                                   "AWS_ENDPOINT_URL_S3",
+                                   "AWS_CONFIG_FILE",
+                                   "AWS_SHARED_CREDENTIALS_FILE",
+                                   "HUGGINGFACE_HUB_CACHE",
+                                   "HF_HUB_OFFLINE",
+                                   "TRANSFORMERS_OFFLINE",
+                                   "AWS_DEFAULT_PROFILE",
+                                   "AWS_WEB_IDENTITY_TOKEN_FILE",
+                                   "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+                                   "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+                                   "AWS_ROLE_ARN",
+                                   "AWS_ENDPOINT_URL_STS"}) {
       ::unsetenv(name);
     }
     home_ = fs::path(testing::TempDir()) / "ckpt_credentials";
@@ -105,9 +127,55 @@ TEST_F(Credentials, AwsFilesAreReadAsConfigparserReadsThem) {
   EXPECT_FALSE(s3_access());  // a section of config without "profile"
 }
 
-TEST_F(Credentials, KeysFromAServiceAndAnHubThatMustNotBeAskedAreRefused) {
-  ::setenv("AWS_WEB_IDENTITY_TOKEN_FILE", "/token", 1);
-  EXPECT_FALSE(s3_access());
+std::string answer(std::string_view body) {
+  return fmt::format("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{}", body.size(), body);
+}
+
+// Keys that end in a second are asked for again before each request, with the token of that time.
+TEST_F(Credentials, KeysOfARoleAreRenewedBeforeTheyEnd) {
+  const auto keys = [](std::string_view key, std::string_view end) {
+    return answer(
+        fmt::format("<AssumeRoleWithWebIdentityResponse><Credentials><AccessKeyId>{}"
+                    "</AccessKeyId><SecretAccessKey>s&amp;s</SecretAccessKey>"
+                    "<SessionToken>t</SessionToken><Expiration>{}</Expiration>"
+                    "</Credentials></AssumeRoleWithWebIdentityResponse>",
+                    key, end));
+  };
+  ScriptedServer sts({keys("A", "2020-01-01T00:00:00Z"), keys("B", "2099-01-01T00:00:00.5Z")});
+  write("token", "first\n");
+  ::setenv("AWS_WEB_IDENTITY_TOKEN_FILE", (home_ / "token").c_str(), 1);
+  EXPECT_FALSE(s3_bucket("bucket"));  // without a role
+  ::setenv("AWS_ROLE_ARN", "arn:aws:iam::1:role/x", 1);
+  ::setenv("AWS_ENDPOINT_URL_STS", sts.origin().c_str(), 1);
+  const auto access = s3_bucket("bucket");
+  ASSERT_TRUE(access) << access.error().text();
+  write("token", "second\n");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(access->signing.renewed().access_key, "B");
+  EXPECT_EQ(access->signing.renewed().secret_key, "s&s");
+  const std::vector<std::string> asked = sts.requests();
+  ASSERT_EQ(asked.size(), 2u);
+  EXPECT_NE(asked[0].find("Action=AssumeRoleWithWebIdentity&RoleArn=arn%3Aaws%3Aiam"),
+            std::string::npos);
+  EXPECT_NE(asked[0].find("WebIdentityToken=first"), std::string::npos);
+  EXPECT_NE(asked[1].find("WebIdentityToken=second"), std::string::npos);
+}
+
+TEST_F(Credentials, KeysOfAContainerComeFromItsEndpoint) {
+  ScriptedServer service({answer(R"({"AccessKeyId": "A", "SecretAccessKey": "S", "Token": "t",
+                                     "Expiration": "2099-01-01T00:00:00Z"})"),
+                          answer("{}")});
+  ::setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", (service.origin() + "/keys").c_str(), 1);
+  ::setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN", "secret", 1);
+  const auto access = s3_bucket("bucket");
+  ASSERT_TRUE(access) << access.error().text();
+  EXPECT_EQ(access->signing.renewed().session_token, "t");
+  EXPECT_NE(service.requests()[0].find("Authorization: secret"), std::string::npos);
+  EXPECT_FALSE(s3_bucket("bucket"));  // no keys in the answer
+  ::setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://10.0.0.1/keys", 1);
+  EXPECT_FALSE(s3_bucket("bucket"));
+}
+
+TEST_F(Credentials, AHubThatMustNotBeAskedAndOtherServicesAreRefused) {
   ::setenv("AWS_ACCESS_KEY_ID", "A", 1);
   ::setenv("AWS_SECRET_ACCESS_KEY", "B", 1);
   EXPECT_TRUE(s3_access());

@@ -89,11 +89,11 @@ TEST(S3Bucket, FollowsTheRegionThatAnAnswerNames) {
 TEST(S3Element, DecodesWhatAServerWrites) {
   constexpr std::string_view kXml =
       "<Error><Code>A&amp;B &lt;x&gt; &quot;&#47;&#x2f;&apos;</Code><Empty></Empty><Open></Error>";
-  EXPECT_EQ(s3_element(kXml, "Code"), "A&B <x> \"//'");
-  EXPECT_EQ(s3_element(kXml, "Empty"), "");
-  EXPECT_EQ(s3_element(kXml, "Open"), "");
-  EXPECT_EQ(s3_element(kXml, "Absent"), "");
-  EXPECT_EQ(s3_element("<a>&unknown;&;x&#xffffff;&</a>", "a"), "x&");
+  EXPECT_EQ(xml_element(kXml, "Code"), "A&B <x> \"//'");
+  EXPECT_EQ(xml_element(kXml, "Empty"), "");
+  EXPECT_EQ(xml_element(kXml, "Open"), "");
+  EXPECT_EQ(xml_element(kXml, "Absent"), "");
+  EXPECT_EQ(xml_element("<a>&unknown;&;x&#xffffff;&</a>", "a"), "x&");
 }
 
 }  // namespace

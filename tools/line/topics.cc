@@ -27,6 +27,9 @@ constexpr TopicRow kEnvironment[] = {
      "AWS_ENDPOINT_URL",
      "For s3:// URLs: the keys, or the profile in ~/.aws that has them, the region, and another "
      "server. Without keys, requests are not signed."},
+    {"AWS_ROLE_ARN, AWS_WEB_IDENTITY_TOKEN_FILE, AWS_ENDPOINT_URL_STS, "
+     "AWS_CONTAINER_CREDENTIALS_FULL_URI, AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+     "In a pod or container: the service that gives the keys, which are renewed before they end."},
     {"https_proxy, http_proxy, no_proxy", "Proxies for all requests."},
     {"SSL_CERT_FILE, SSL_CERT_DIR", "Certificates, instead of those of the system."},
     {"OLLAMA_MODELS", "The folder that publish --to ollama://NAME writes into."},

@@ -66,28 +66,32 @@ uint64_t window_of(const Fields& text) {
 // The fields that decide the kind of each layer. The first one that is present wins.
 struct LayerFields {
   const JsonValue* list = nullptr;         // layer_types or layers_block_type
-  uint64_t interval = 0;                   // each interval-th is full attention, others are linear
+  uint64_t interval = 0, full_rest = 0;    // full attention: layer % interval; others are linear
   const std::string* letters = nullptr;    // Nemotron-H: M Mamba, * attention, - an MLP, E experts
   const JsonValue* full_layers = nullptr;  // LFM2: layers with attention; others are convolutions
+  bool counts_from_one = false;            // the same of Kimi Linear; others are linear
   const std::string* windows = nullptr;    // repeated for all layers; L is a window
   uint64_t period = 0, first_window = 0;   // each period-th is full; windows begin at first_window
   bool has_window = false, is_chunked = false;
   uint64_t full_end = UINT64_MAX;  // a layer that has full attention in any case
   std::set<uint64_t> full, dense;
-  // A layer has experts if it is a sparse_step-th, counted from 1, a sparse_interval-th, counted
-  // from 0, and not one of the leading_dense first.
-  uint64_t experts = 0, sparse_step = 0, leading_dense = 0, sparse_interval = 0;
+  // A layer has experts if it is a sparse_step-th, counted from 1, layer % sparse_interval is
+  // sparse_rest, and it is not one of the leading_dense first.
+  uint64_t experts = 0, sparse_step = 0, leading_dense = 0, sparse_interval = 0, sparse_rest = 0;
 
   std::string_view type_of(uint64_t layer) const {
     constexpr std::string_view kLetters = "M*-E", kTypes[] = {"mamba", "attention", "mlp", "moe"};
     const JsonValue* entry = list != nullptr && layer < list->size() ? &(*list)[layer] : nullptr;
     if (entry != nullptr && entry->is_string()) return entry->get_ref<const std::string&>();
-    if (interval != 0) return (layer + 1) % interval == 0 ? "full_attention" : "linear_attention";
+    if (interval != 0) return layer % interval == full_rest ? "full_attention" : "linear_attention";
     if (letters != nullptr) {
       const size_t at = layer < letters->size() ? kLetters.find((*letters)[layer]) : kLetters.npos;
       return at == kLetters.npos ? std::string_view() : kTypes[at];
     }
-    if (full_layers != nullptr) return full.contains(layer) ? "full_attention" : "conv";
+    if (full_layers != nullptr) {
+      if (full.contains(layer + (counts_from_one ? 1 : 0))) return "full_attention";
+      return counts_from_one ? "linear_attention" : "conv";
+    }
     const bool is_full = windows != nullptr ? (*windows)[layer % windows->size()] != 'L'
                                             : period != 0 && (layer + 1) % period == 0;
     if (!has_window || is_full || layer < first_window || layer == full_end) {
@@ -100,8 +104,10 @@ struct LayerFields {
     if (experts == 0 || sparse_step == 0) return false;
     const JsonValue& types = list_in(config, "mlp_layer_types");
     if (layer < types.size()) return types[layer] == "sparse";
+    const JsonValue& flags = list_in(config, "moe_layer_freq");
+    if (layer < flags.size()) return flags[layer] != 0;
     if (layer < leading_dense || (layer + 1) % sparse_step != 0) return false;
-    if (sparse_interval != 0 && layer % sparse_interval != 0) return false;
+    if (sparse_interval != 0 && layer % sparse_interval != sparse_rest) return false;
     const auto end = number(known(config, "moe_layer_end_index"));  // -1: up to the last layer
     if (end && *end != -1 && static_cast<double>(layer) > *end) return false;
     return !dense.contains(layer);
@@ -133,9 +139,16 @@ Result<LayerFields> layer_fields(const Fields& text, const Family& table, uint64
                                                      : list_of("layers_block_type");
   if (out.list == nullptr) {
     CKPT_ASSIGN(out.interval, text.count_or_zero("full_attention_interval"));
+    out.full_rest = out.interval - 1;
+  }
+  if (out.list == nullptr && out.interval == 0) {  // Jamba
+    CKPT_ASSIGN(out.interval, text.count_or_zero("attn_layer_period"));
+    CKPT_ASSIGN(out.full_rest, text.count_or_zero("attn_layer_offset"));
   }
   out.letters = text_of(config, "hybrid_override_pattern");
-  out.full_layers = list_of("full_attn_idxs");
+  out.full_layers = known(known(config, "linear_attn_config"), "full_attn_layers");
+  out.counts_from_one = out.full_layers != nullptr;
+  if (!out.counts_from_one) out.full_layers = list_of("full_attn_idxs");
   if (out.full_layers != nullptr) out.full = numbers_in(*out.full_layers);
   find_windows(text, table, out);
   if (table.ends_in_full_attention) out.full_end = layers - 1;
@@ -147,7 +160,13 @@ Status read_experts(const Fields& text, LayerFields& out) {
   if (out.experts == 0) CKPT_SET(out.experts, text.count_or_zero("n_routed_experts"));
   CKPT_ASSIGN(out.sparse_step, text.count_or_zero("decoder_sparse_step"));
   CKPT_ASSIGN(out.leading_dense, text.count_or_zero("first_k_dense_replace"));
-  CKPT_ASSIGN(out.sparse_interval, text.count_or_zero("moe_layer_freq"));
+  if (list_in(text.config(), "moe_layer_freq").empty()) {
+    CKPT_ASSIGN(out.sparse_interval, text.count_or_zero("moe_layer_freq"));
+  }
+  if (out.sparse_interval == 0) {  // Jamba
+    CKPT_SET(out.sparse_interval, text.count_or_zero("expert_layer_period"));
+    CKPT_ASSIGN(out.sparse_rest, text.count_or_zero("expert_layer_offset"));
+  }
   out.dense = numbers_in(list_in(text.config(), "mlp_only_layers"));
   return {};
 }
@@ -165,11 +184,14 @@ std::optional<uint64_t> recurrent_values(const auto& number) {
        "linear_num_key_heads", "linear_conv_kernel_dim"},
       {"mamba_n_heads", "mamba_d_head", "mamba_d_state", "mamba_n_groups", "mamba_d_conv"},
       {"mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups", "conv_kernel"},
-      {"num_heads", "head_dim", "state_size", "n_groups", "conv_kernel"}};
+      {"num_heads", "head_dim", "state_size", "n_groups", "conv_kernel"},
+      {"linear_attn_config.num_heads", "linear_attn_config.head_dim", "linear_attn_config.head_dim",
+       "linear_attn_config.num_heads", "linear_attn_config.short_conv_kernel_size"},
+      {"mamba_expand", "hidden_size", "mamba_d_state", "", "mamba_d_conv"}};  // Mamba 1
   for (const auto& [heads, width, state, groups, kernel] : kStates) {
     if (number(heads) == 0 || number(width) == 0 || number(state) == 0) continue;
-    return state_values(number(heads) * number(width), number(state), number(groups, 1),
-                        number(kernel));
+    return state_values(number(heads) * number(width), number(state),
+                        groups.empty() ? 0 : number(groups, 1), number(kernel));
   }
   return std::nullopt;
 }
@@ -210,6 +232,12 @@ ResolvedModel without_cache(ResolvedModel model) {
   model.window = 0;
   for (ResolvedLayer& layer : model.layers) layer = {"full_attention"};
   return model;
+}
+
+// Layers with both attention and a recurrent state, which is listed behind all of them.
+void add_states(ResolvedModel& model, uint64_t values) {
+  const size_t count = model.layers.size();
+  model.layers.resize(2 * count, {"linear_attention", false, values});
 }
 
 std::optional<ResolvedModel> resolve_config(const JsonValue& root) {
@@ -257,6 +285,7 @@ std::optional<ResolvedModel> resolve_config(const JsonValue& root) {
         layer.kept_values = *state;
     }
   }
+  if (state && has_word(table->quirks, "mamba_beside_attention")) add_states(out, *state);
   const bool is_encoder = std::ranges::any_of(table->keys, [](const KeyRule& rule) {
     return rule.key == "attention.causal" && rule.source == KeySource::kConstant;
   });
@@ -287,10 +316,11 @@ std::optional<ResolvedModel> resolve_keys(const Metadata& metadata,
                  short_keys = key("attention.key_length_swa", keys),
                  short_values = key("attention.value_length_swa", values);
   const uint64_t interval = key("full_attention_interval"), cache = key("shortconv.l_cache");
-  const uint64_t inner = key("ssm.inner_size");
+  const uint64_t kda = key("kda.head_dim"), inner = key("ssm.inner_size", kda * heads);
   const uint64_t state = cache > 0 ? key("embedding_length") * (cache - 1)
-                                   : state_values(inner, key("ssm.state_size"),
-                                                  key("ssm.group_count"), key("ssm.conv_kernel"));
+                                   : state_values(inner, key("ssm.state_size", kda),
+                                                  key("ssm.group_count", kda > 0 ? heads : 0),
+                                                  key("ssm.conv_kernel"));
   // Without the key, the family's period of windows applies. 0: every layer has full attention.
   const uint64_t period = key(kPattern, table == nullptr ? 0 : table->window_period);
   ResolvedModel out;
@@ -316,6 +346,7 @@ std::optional<ResolvedModel> resolve_keys(const Metadata& metadata,
                                       : own_heads * (keys + values)});
     }
   }
+  if (table != nullptr && has_word(table->quirks, "mamba_beside_attention")) add_states(out, state);
   const MetaValue* causal = find("attention.causal");
   const bool is_encoder = causal != nullptr && *causal == MetaValue::boolean(false);
   return is_encoder ? without_cache(std::move(out)) : checked(std::move(out));

@@ -48,7 +48,8 @@ enum class ModelPart : uint8_t { kText, kVision, kMtp };
 // an expert where it has {}: ".mlp.experts.{}.up_proj.weight". "per:FIELD" among the words: as many
 // as the field says.
 //   shape   dimensions between spaces: fields of the configuration and numbers, with + * / between
-//           them, from left to right, + last: "2*linear_num_key_heads*linear_key_head_dim"
+//           them, from left to right, + last: "2*linear_num_key_heads*linear_key_head_dim"; a.b is
+//           field b within the object a
 //   when    words that must all hold: a type of layer, like full_attention or conv; sparse or
 //           dense, the kind of MLP of a layer; separate or stacked experts; head, the class has
 //           one; classifier, the class is one of texts; nextn, a layer for multi-token prediction
@@ -102,6 +103,7 @@ enum class Change : uint8_t {
   kDecayColumn,       // -exp(x), as {n, 1}
   kNormGroups,        // {n} as {n_groups, n / n_groups}, by Family::norm_groups
   kSqueeze,           // axes of length 1 dropped
+  kConvolutionRows,   // {n, 1, k} as {1, n, 1, k}
   kKeyValue,          // MLA's kv_b_proj: `to` gets each head's keys transposed, `second` its values
   kSwap,              // the last two axes swapped
   kSwapHalves,        // the same, then the first half of the rows; the second half in `second`
@@ -123,6 +125,9 @@ struct NameRule {
   Change change = Change::kNone;
   Store store = Store::kByRules;
   std::string_view second = {};  // where a change gives two tensors
+  // Fields of config.json that all values are multiplied by, "field/0" for an entry of a list; a
+  // list has one number for each part of the rows (Family::row_parts). Absent: 1.
+  std::string_view factors = {};
 };
 
 // Where the value of a key comes from.
@@ -284,6 +289,7 @@ struct Family {
   bool has_mtp = false;          // mtp.* may exist outside the model; they become layers
   std::span<const FamilyVariant> variants = {};  // the first that applies takes its place
   std::string_view norm_groups = {};             // field that counts the groups of kNormGroups
+  std::string_view row_parts = {};  // sizes of the parts that have factors of their own
   bool ignores_head_dim = false;                 // no sizes of heads among the common keys
   uint64_t vocabulary_multiple = 1;              // tokens are filled up to a multiple of it
   std::span<const KeyRule> more_keys = {};       // after `keys`, where a family adds to another's

@@ -29,7 +29,7 @@ struct ResolvedLayer {
 };
 
 struct ResolvedModel {
-  std::vector<ResolvedLayer> layers;
+  std::vector<ResolvedLayer> layers;  // two entries for a layer with attention and a state
   uint64_t window = 0;       // tokens, for layers that have one
   uint64_t max_context = 0;  // tokens; 0: not stated
 };

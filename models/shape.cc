@@ -48,6 +48,9 @@ const ClassDefault* Fields::default_of(std::string_view field) const {
 
 const JsonValue* Fields::declared(std::string_view field) const {
   if (const JsonValue* found = known(config_, field)) return found;
+  if (const size_t dot = field.find('.'); dot != field.npos) {
+    return known(known(config_, field.substr(0, dot)), field.substr(dot + 1));
+  }
   if (field == "num_experts") return known(config_, "num_local_experts");
   return field == "num_local_experts" ? known(config_, "num_experts") : nullptr;
 }
@@ -79,16 +82,17 @@ bool Fields::is_true(std::string_view field) const {
   return value != nullptr && value->value != "0";
 }
 
-Result<uint64_t> Fields::factor(std::string_view text, int depth) const {
-  const std::string_view over = take_word(text, '/');
+Result<uint64_t> Fields::operand(std::string_view text, int depth) const {
   uint64_t value = 0;
-  if (over[0] >= '0' && over[0] <= '9') {
-    std::from_chars(over.data(), over.data() + over.size(), value);
-  } else {
-    CKPT_ASSIGN(value, count(over, depth));
-  }
+  if (text[0] < '0' || text[0] > '9') return count(text, depth);
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+Result<uint64_t> Fields::factor(std::string_view text, int depth) const {
+  CKPT_ASSIGN(const uint64_t value, operand(take_word(text, '/'), depth));
   if (text.empty()) return value;
-  CKPT_ASSIGN(const uint64_t under, count(text, depth));
+  CKPT_ASSIGN(const uint64_t under, operand(text, depth));
   if (under == 0) return corrupt("config.json: {} is 0", text);
   return value / under;
 }

@@ -35,6 +35,7 @@ class Fields {
   Result<uint64_t> sum(std::string_view text, int depth) const;
   Result<uint64_t> product(std::string_view text, int depth) const;
   Result<uint64_t> factor(std::string_view text, int depth) const;
+  Result<uint64_t> operand(std::string_view text, int depth) const;
   // For a field that is null: what the class makes of null.
   const ClassDefault* default_of(std::string_view field) const;
   const ClassDefault* find_default(std::string_view field) const;

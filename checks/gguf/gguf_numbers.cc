@@ -99,6 +99,7 @@ void GgufNumbers::add_file(JsonValue& out) const {
       {"rank", "ssm.time_step_rank"},
       {"group", "ssm.group_count"},
       {"l_cache", "shortconv.l_cache"},
+      {"kda", "kda.head_dim"},
       {"per_layer", "embedding_length_per_layer_input"},
       {"indexer_head", "attention.indexer.head_count"},
       {"indexer_k", "attention.indexer.key_length"},

@@ -83,6 +83,10 @@ namespace ckpt {
   FAMILY(kMiniCpm3)           \
   FAMILY(kMiniCpmV46)         \
   FAMILY(kMamba2)             \
+  FAMILY(kJamba)              \
+  FAMILY(kFalconH1)           \
+  FAMILY(kKimiLinear)         \
+  FAMILY(kMiniMaxM3)          \
   FAMILY(kBert)               \
   FAMILY(kXlmRoberta)         \
   FAMILY(kRoberta)            \

@@ -1,8 +1,11 @@
-// MiniMax M2: all layers have experts, and q and k are normed over all heads.
+// MiniMax M2: all layers have experts, and q and k are normed over all heads. MiniMax M3: the first
+// layers are dense, the others look for blocks of tokens (an indexer), and norms are stored - 1.
 //
-// Sources: llama.cpp conversion/minimax.py (MiniMaxM2Model); transformers models/minimax_m2.
+// Sources: llama.cpp conversion/minimax.py (MiniMaxM2Model, MiniMaxM3Model); transformers
+// models/{minimax_m2,minimax_m3_vl}. M3's config.json is read as it stands.
 // Experts are stacked in the order w1, w2, w3, which is gate, down, up.
 #include "models/families/rows.h"
+#include "models/shape.h"
 
 namespace ckpt {
 namespace {
@@ -25,7 +28,99 @@ constexpr ClassDefault kMiniMaxM2Defaults[] = {
     {"num_experts_per_tok", "8", kInKeys}, {"max_position_embeddings", "196608", kInKeys},
     {"num_hidden_layers", "62", kInShapes},
 };
+
+constexpr auto kMiniMaxM3Sparse = rows::under("sparse", {
+    {".self_attn.index_q_proj.weight", "sparse_attention_config.sparse_num_index_heads"
+     "*sparse_attention_config.sparse_index_dim hidden_size"},
+    {".self_attn.index_k_proj.weight", "sparse_attention_config.sparse_index_dim hidden_size"},
+    {".self_attn.index_q_norm.weight", "sparse_attention_config.sparse_index_dim"},
+    {".self_attn.index_k_norm.weight", "sparse_attention_config.sparse_index_dim"},
+    {".block_sparse_moe.gate.weight", "num_local_experts hidden_size"},
+    {".block_sparse_moe.e_score_correction_bias", "num_local_experts"},
+    {".block_sparse_moe.experts.{}.w1.weight", "intermediate_size hidden_size", kRows},
+    {".block_sparse_moe.experts.{}.w2.weight", "hidden_size intermediate_size", kColumns},
+    {".block_sparse_moe.experts.{}.w3.weight", "intermediate_size hidden_size", kRows},
+    {".block_sparse_moe.shared_experts.gate_proj.weight", "shared_intermediate_size hidden_size",
+     kRows},
+    {".block_sparse_moe.shared_experts.up_proj.weight", "shared_intermediate_size hidden_size",
+     kRows},
+    {".block_sparse_moe.shared_experts.down_proj.weight", "hidden_size shared_intermediate_size",
+     kColumns},
+});
+constexpr auto kMiniMaxM3Dense = rows::under("dense", {
+    {".mlp.gate_proj.weight", "dense_intermediate_size hidden_size", kRows},
+    {".mlp.up_proj.weight",   "dense_intermediate_size hidden_size", kRows},
+    {".mlp.down_proj.weight", "hidden_size dense_intermediate_size", kColumns},
+});
+constexpr NameRule kMiniMaxM3Names[] = {
+    {"model.norm",                                     "output_norm", kAddOne},
+    {"model.layers.{}.input_layernorm",                "blk.{}.attn_norm", kAddOne},
+    {"model.layers.{}.post_attention_layernorm",       "blk.{}.ffn_norm", kAddOne},
+    {"model.layers.{}.self_attn.q_norm",               "blk.{}.attn_q_norm", kAddOne},
+    {"model.layers.{}.self_attn.k_norm",               "blk.{}.attn_k_norm", kAddOne},
+    {"model.layers.{}.self_attn.index_q_norm",         "blk.{}.indexer.q_norm", kAddOne},
+    {"model.layers.{}.self_attn.index_k_norm",         "blk.{}.indexer.k_norm", kAddOne},
+    {"model.layers.{}.self_attn.index_q_proj", "blk.{}.indexer.q_proj", kNone, Store::kF32},
+    {"model.layers.{}.self_attn.index_k_proj", "blk.{}.indexer.k_proj", kNone, Store::kF32},
+};
+constexpr KeyRule kMiniMaxM3Keys[] = {
+    {"expert_feed_forward_length",     kU32, "intermediate_size"},
+    {"rope.dimension_count",           kU32, "rotary_dim", kNumber},
+    {"expert_shared_count",            kU32, "n_shared_experts", kNumber},
+    {"expert_weights_scale",           kF32, "routed_scaling_factor"},
+    {"expert_weights_norm",            kBool, "true", kConstant},
+    {"attention.indexer.head_count",   kU32, "sparse_attention_config.sparse_num_index_heads",
+     kNumber},
+    {"attention.indexer.key_length",   kU32, "sparse_attention_config.sparse_index_dim", kNumber},
+    {"attention.indexer.top_k",        kU32, "sparse_attention_config.sparse_topk_blocks", kNumber},
+    {"attention.indexer.block_size",   kU32, "sparse_attention_config.sparse_block_size", kNumber},
+    {"attention.indexer.local_blocks", kU32, "sparse_attention_config.sparse_local_block", kNumber},
+    {"leading_dense_block_count",      kU32, "first_k_dense_replace", kNumber},
+};
+Result<uint64_t> leading_dense_layers(const Fields& fields) {
+  const bool has_words = known(fields.config(), "mlp_layer_types") != nullptr;
+  const JsonValue& kinds =
+      list_in(fields.config(), has_words ? "mlp_layer_types" : "moe_layer_freq");
+  const auto first = std::ranges::find_if(
+      kinds, [](const JsonValue& kind) { return kind != 0 && kind != "dense"; });
+  return static_cast<uint64_t>(first - kinds.begin());
+}
+// An object of released models has the fields that transformers 5 calls index_*.
+constexpr auto kMiniMaxM3Defaults = rows::in_shapes({
+    {"vocab_size", "200064"}, {"hidden_size", "6144"}, {"intermediate_size", "3072"},
+    {"num_hidden_layers", "60"}, {"num_attention_heads", "64"}, {"num_key_value_heads", "4"},
+    {"head_dim", "128"}, {"num_local_experts", "128"}, {"dense_intermediate_size", "12288"},
+    {"n_shared_experts", "1"}, {"shared_intermediate_size", "n_shared_experts*intermediate_size"},
+    {"sparse_attention_config.sparse_num_index_heads", "index_n_heads"}, {"index_n_heads", "4"},
+    {"sparse_attention_config.sparse_index_dim", "index_head_dim"}, {"index_head_dim", "128"},
+    {"sparse_attention_config.sparse_block_size", "index_block_size"}, {"index_block_size", "128"},
+    {"sparse_attention_config.sparse_topk_blocks", "index_topk_blocks"},
+    {"index_topk_blocks", "16"}, {"index_local_blocks", "1"}, {"rotary_dim", "64"},
+    {"sparse_attention_config.sparse_local_block", "index_local_blocks"},
+    {.field = "first_k_dense_replace", .value = "", .compute = leading_dense_layers},
+    rows::kAllSparse,
+});
 // clang-format on
+
+// The lists of layers with experts and an indexer, and constants of llama.cpp's graph.
+void add_minimax_m3_fields(const GraphConfig& made) {
+  const uint64_t dense = count_in(made.config, "first_k_dense_replace");
+  std::vector<uint64_t> flags(made.layers, 1);
+  std::fill_n(flags.begin(), std::min(dense, made.layers), 0);
+  made.config.erase("first_k_dense_replace");
+  made.config["moe_layer_freq"] = flags;
+  made.config["dense_intermediate_size"] = count_in(made.config, "dense_intermediate_size");
+  made.config["shared_intermediate_size"] =
+      count_in(made.config, "n_shared_experts") * count_in(made.config, "intermediate_size");
+  made.config["partial_rotary_factor"] =
+      static_cast<double>(count_in(made.config, "rotary_dim")) /
+      static_cast<double>(std::max<uint64_t>(count_in(made.config, "head_dim"), 1));
+  JsonValue& sparse = made.config["sparse_attention_config"];
+  sparse["sparse_attention_freq"] = sparse["sparse_disable_index_value"] = flags;
+  sparse["sparse_init_block"] = 0;
+  sparse["sparse_score_type"] = "max";
+  sparse["use_sparse_attention"] = true;
+}
 
 }  // namespace
 
@@ -44,6 +139,26 @@ const Family kMiniMaxM2 = {
                         {"use_routing_bias", "true"},
                         {"use_qk_norm", "true"},
                         {"qk_norm_type", "\"per_layer\""}},
+};
+
+const Family kMiniMaxM3 = {
+    .name = "minimax-m3",
+    .architectures = "MiniMaxM3SparseForCausalLM MiniMaxM3SparseForConditionalGeneration",
+    .model_types = "minimax_m3 minimax_m3_vl",
+    .activation = {"swigluoai", "hidden_act", true},
+    .names = {kMiniMaxM3Names, kMiniMaxM2Names, rows::kSparseMoeNames, rows::kSharedMoeNames,
+              rows::kCommonNames},
+    .keys = kMiniMaxM3Keys,
+    .defaults = kMiniMaxM3Defaults,
+    .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionNorms, kMiniMaxM3Dense,
+                   kMiniMaxM3Sparse},
+    .graph_constants = {{"use_gemma_norm", "true"},
+                        {"use_qk_norm", "true"},
+                        {"qk_norm_type", "\"per_head\""},
+                        {"swiglu_alpha", "1.702"},
+                        {"swiglu_limit", "7.0"}},
+    .add_graph_fields = add_minimax_m3_fields,
+    .own_spellings = "dense_intermediate_size num_local_experts scoring_func",
 };
 
 }  // namespace ckpt

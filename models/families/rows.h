@@ -273,6 +273,11 @@ inline constexpr NameRule kSparseMoeNames[] = {
     {"model.layers.{}.block_sparse_moe.experts.{}.w2", "blk.{}.ffn_down_exps", kExpert},
     {"model.layers.{}.block_sparse_moe.experts.{}.w3", "blk.{}.ffn_up_exps", kExpert},
 };
+inline constexpr NameRule kSharedMoeNames[] = {
+    {"model.layers.{}.block_sparse_moe.shared_experts.gate_proj", "blk.{}.ffn_gate_shexp"},
+    {"model.layers.{}.block_sparse_moe.shared_experts.up_proj",   "blk.{}.ffn_up_shexp"},
+    {"model.layers.{}.block_sparse_moe.shared_experts.down_proj", "blk.{}.ffn_down_shexp"},
+};
 inline constexpr NameRule kNextnNames[] = {
     {"model.layers.{}.eh_proj",          "blk.{}.nextn.eh_proj"},
     {"model.layers.{}.enorm",            "blk.{}.nextn.enorm"},

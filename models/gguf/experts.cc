@@ -1,12 +1,17 @@
 // Architectures of GGUF that route tokens to experts. Sources: llama.cpp v0.5.0 src/models/{llama4,
-// olmoe,phimoe,openai-moe,minimax-m2,qwen2moe,qwen3moe,qwen3vlmoe,glm4-moe,deepseek2,glm-dsa,
-// deepseek32,dots1,exaone-moe,bailingmoe2,afmoe,cohere2moe,hy-v3}.cpp.
+// olmoe,phimoe,openai-moe,minimax-m2,minimax-m3,qwen2moe,qwen3moe,qwen3vlmoe,glm4-moe,deepseek2,
+// glm-dsa,deepseek32,dots1,exaone-moe,bailingmoe2,afmoe,cohere2moe,hy-v3}.cpp.
 #include "models/gguf/rows.h"
 
 namespace ckpt::gguf_rows {
 namespace {
 
 // clang-format off
+constexpr GgufRow kBlockIndexerRows[] = {
+    {"blk.{}.indexer.q_proj.weight",     "embd indexer_head*indexer_k", "moe"},
+    {"blk.{}.indexer.k_proj.weight",     "embd indexer_k", "moe"},
+    {"blk.{}.indexer.{q,k}_norm.weight", "indexer_k", "moe"},
+};
 constexpr GgufRow kLlama4Rows[] = {
     {"blk.{}.ffn_{gate,up,down}.weight", "embd ff", "!interleaved"},
     {"blk.{}.ffn_gate_inp.weight",   "embd expert", "interleaved"},
@@ -136,6 +141,14 @@ const GgufArchitecture kExpertArchitectures[] = {
     {.names = " minimax-m2 ",
      .rows = {kFrame, kHead, kNorms, kWideAttention, kMiniMaxRows, kPlainExpertRows},
      .keys = "expert_feed_forward_length! expert_gating_func", .graph = "gates"},
+    {.names = " minimax-m3 ",
+     .rows = {kFrame, kHead, kNorms, kAttention, kHeadNorms, kLeading, kBiasedRouted, kShared,
+              kBlockIndexerRows},
+     .keys = "leading_dense_block_count expert_feed_forward_length! expert_shared_count!"
+             " expert_weights_scale expert_weights_norm expert_gating_func!"
+             " attention.indexer.head_count! attention.indexer.key_length!"
+             " attention.indexer.top_k! attention.indexer.block_size!"
+             " attention.indexer.local_blocks!", .graph = "gates"},
     {.names = " qwen2moe ", .rows = {kFrame, kHead, kNorms, kQwen2MoeRows, kExperts},
      .keys = "expert_feed_forward_length expert_shared_feed_forward_length",
      .graph = "turned_whole", .needs_experts = true},

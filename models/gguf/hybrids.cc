@@ -1,6 +1,6 @@
 // Architectures of GGUF with recurrent layers, most of them between those with attention. Sources:
 // llama.cpp v0.5.0 src/models/{qwen35,qwen35moe,qwen3next,granite-hybrid,nemotron-h,lfm2,lfm2moe,
-// mamba2}.cpp.
+// mamba2,jamba,falcon-h1,kimi-linear}.cpp.
 #include "models/gguf/rows.h"
 
 namespace ckpt::gguf_rows {
@@ -57,6 +57,55 @@ constexpr GgufRow kNemotronRows[] = {
     {"blk.{}.nextn.shared_head_norm.weight", "embd", "nextn"},
     {"blk.{}.post_attention_norm.weight",    "embd", "nextn"},
 };
+constexpr GgufRow kJambaRows[] = {
+    {"blk.{}.ssm_in.weight",       "embd 2*inner", "mamba"},
+    {"blk.{}.ssm_conv1d.weight",   "conv inner", "mamba"},
+    {"blk.{}.ssm_conv1d.bias",     "inner", "mamba"},
+    {"blk.{}.ssm_x.weight",        "inner rank+2*state", "mamba"},
+    {"blk.{}.ssm_dt_norm.weight",  "rank", "mamba"},
+    {"blk.{}.ssm_dt.weight",       "rank inner", "mamba"},
+    {"blk.{}.ssm_dt.bias",         "inner", "mamba"},
+    {"blk.{}.ssm_{b,c}_norm.weight", "state", "mamba"},
+    {"blk.{}.ssm_a",               "state inner", "mamba"},
+    {"blk.{}.ssm_d",               "inner", "mamba"},
+    {"blk.{}.ssm_out.weight",      "inner embd", "mamba"},
+    {"blk.{}.attn_{q,k,v}",        "embd embd v_gqa_i v_gqa_i", "attention"},
+    {"blk.{}.attn_output.weight",  "embd embd", "attention"},
+    {"blk.{}.ffn_gate_inp.weight", "embd expert", "routed"},
+    {"blk.{}.ffn_{gate,down,up}_exps.weight", "embd ff expert", "routed"},
+    {"blk.{}.ffn_{gate,up,down}.weight", "embd ff", "!routed"},
+};
+constexpr GgufRow kFalconRows[] = {
+    {"blk.{}.attn_norm.weight",   "embd"},
+    {"blk.{}.ssm_in.weight",      "embd 2*inner+2*group*state+rank"},
+    {"blk.{}.ssm_conv1d.weight",  "conv inner+2*group*state"},
+    {"blk.{}.ssm_conv1d.bias",    "inner+2*group*state", "optional"},
+    {"blk.{}.ssm_dt.bias",        "rank"},
+    {"blk.{}.ssm_{a,d}",          "1 rank"},
+    {"blk.{}.ssm_norm.weight",    "inner/group group", "optional"},
+    {"blk.{}.ssm_out.weight",     "inner embd"},
+    {"blk.{}.attn_output.bias",   "embd", "optional"},
+    {"blk.{}.ffn_norm",           "embd"},
+    {"blk.{}.ffn_{gate,up}.bias", "ff", "optional"},
+    {"blk.{}.ffn_down.bias",      "embd", "optional"},
+};
+constexpr GgufRow kKimiLinearRows[] = {
+    {"blk.{}.attn_{q,k,v}",         "embd head*kda head*kda head*kda", "mamba"},
+    {"blk.{}.ssm_conv1d_{q,k,v}.weight", "conv 1 head*kda", "mamba"},
+    {"blk.{}.ssm_{f,g}_a.weight",   "embd kda", "mamba"},
+    {"blk.{}.ssm_{f,g}_b.weight",   "kda head*kda", "mamba"},
+    {"blk.{}.ssm_beta.weight",      "embd head", "mamba"},
+    {"blk.{}.ssm_a",                "1 head", "mamba"},
+    {"blk.{}.ssm_dt.bias",          "head*kda", "mamba"},
+    {"blk.{}.ssm_norm.weight",      "kda", "mamba"},
+    {"blk.{}.attn_output.weight",   "head*kda embd", "mamba"},
+    {"blk.{}.attn_kv_a_norm.weight", "lora_kv", "attention"},
+    {"blk.{}.attn_q.weight",        "embd head_i*k_mla", "attention"},
+    {"blk.{}.attn_kv_a_mqa.weight", "embd lora_kv+rot", "attention"},
+    {"blk.{}.attn_k_b.weight",      "nope lora_kv head", "attention"},
+    {"blk.{}.attn_v_b.weight",      "lora_kv v_mla head", "attention"},
+    {"blk.{}.attn_output.weight",   "head*v_mla embd", "attention"},
+};
 constexpr GgufRow kLfm2Rows[] = {
     {"token_embd.weight",                "embd vocab"},
     {"token_embd_norm.weight",           "embd"},
@@ -108,6 +157,19 @@ const GgufArchitecture kHybridArchitectures[] = {
     {.names = " mamba2 ", .rows = {kFrame, kTiedHead, kMamba2Rows},
      .keys = "ssm.conv_kernel! ssm.inner_size! ssm.state_size! ssm.time_step_rank!"
              " ssm.group_count!", .graph = "no_rope mamba_alone"},
+    {.names = " jamba ", .rows = {kFrame, kTiedHead, kNorms, kJambaRows},
+     .keys = "ssm.conv_kernel! ssm.inner_size! ssm.state_size! ssm.time_step_rank!",
+     .graph = "hybrid no_rope double_inner"},
+    {.names = " falcon-h1 ",
+     .rows = {kFrame, kTiedHead, kFalconRows, kAttention, kRopeFreqs, kDense},
+     .keys = "ssm.conv_kernel! ssm.inner_size! ssm.state_size! ssm.time_step_rank!"
+             " ssm.group_count!"},
+    {.names = " kimi-linear ",
+     .rows = {kFrame, kHead, kNorms, kKimiLinearRows, kLeading, kBiasedRouted, kShared},
+     .keys = "attention.key_length_mla! attention.value_length_mla! attention.kv_lora_rank!"
+             " ssm.conv_kernel! kda.head_dim! expert_feed_forward_length! expert_shared_count!"
+             " leading_dense_block_count expert_weights_scale expert_gating_func!",
+     .graph = "hybrid no_rope other_values gates"},
     {.names = " lfm2 ", .rows = {kTiedHead, kNorms, kLfm2Rows, kDense},
      .keys = "shortconv.l_cache! attention.sliding_window", .graph = "other_values hybrid"},
     {.names = " lfm2moe ", .rows = {kTiedHead, kNorms, kLfm2Rows, kLeading, kBiasedRouted},

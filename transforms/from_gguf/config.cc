@@ -17,6 +17,7 @@ namespace ckpt {
 namespace {
 
 constexpr std::string_view kLatentRotary = "qk_rope_head_dim";
+constexpr const char* kHeadSize = "head_dim";
 
 // The class of a text model, where the family has one in addition to its wrapper.
 std::string_view text_class_of(std::string_view architectures) {
@@ -49,7 +50,7 @@ class ConfigReader {
     add_token_ids(file_.metadata, config_);
     CKPT_TRY(add_graph_constants());
     if (const JsonValue* rotated = known(config_, "rotary_dim")) {
-      take_rotated("head_dim", whole(*rotated).value_or(0), config_, rope_);
+      take_rotated(kHeadSize, whole(*rotated).value_or(0), config_, rope_);
     }
     CKPT_TRY(add_rope_rule(file_, family_, rope_));
     finish_rope(family_, rope_, config_);
@@ -96,7 +97,7 @@ class ConfigReader {
     };
     if (family_.has_common_keys) {
       for (const KeyRule& rule : kCommonKeys) {
-        if (!family_.ignores_head_dim || rule.fields != "head_dim") rules_.push_back(&rule);
+        if (!family_.ignores_head_dim || rule.fields != kHeadSize) rules_.push_back(&rule);
       }
     }
     add(family_.keys);
@@ -122,10 +123,8 @@ class ConfigReader {
       return corrupt("{}.block_count is {}; the file has {} tensors", family_.name, blocks,
                      file_.tensors.size());
     }
-    uint64_t largest = 0;
+    uint64_t largest = 1;  // a single expert may be an MLP, or a stack without its axis
     for (const Tensor& tensor : file_.tensors) {
-      // llama-quantize drops the axis of a single expert.
-      if (tensor.name.ends_with("_exps.weight")) largest = std::max<uint64_t>(largest, 1);
       if (tensor.shape.size() == 3) largest = std::max(largest, tensor.shape[0]);
     }
     const uint64_t experts = count_at("expert_count").value_or(0);
@@ -199,7 +198,7 @@ class ConfigReader {
       case KeySource::kPartialRotary:
       case KeySource::kPartialHidden:
         if (count) {
-          take_rotated(rule.fields == kLatentRotary ? kLatentRotary : "head_dim", *count, config_,
+          take_rotated(rule.fields == kLatentRotary ? kLatentRotary : kHeadSize, *count, config_,
                        rope_);
         }
         return;
@@ -261,14 +260,17 @@ class ConfigReader {
       return;
     }
     if (rule.fields == "attention_width") {
-      config_["head_dim"] = number;
+      config_[kHeadSize] = number;
       config_["attention_head_dim"] = number;
       return;
     }
     if (rule.fields.find_first_of("0123456789-/") != rule.fields.npos) return;
     const size_t sign = rule.fields.find_first_of("*+");
     if (sign == rule.fields.npos) {
-      config_[std::string(rule.fields)] = number;
+      const size_t dot = rule.fields.find('.');
+      const std::string field(rule.fields.substr(0, dot));
+      if (dot == rule.fields.npos) config_[field] = number;
+      else config_[field][std::string(rule.fields.substr(dot + 1))] = number;
       return;
     }
     const std::string_view first = rule.fields.substr(0, sign);

@@ -23,16 +23,17 @@ uint64_t count_of(double value) {
   return value >= 0 && value <= UINT32_MAX ? static_cast<uint64_t>(value) : 0;
 }
 
-JsonValue words_of(const LayerNumbers& numbers, uint64_t count, const char* yes, const char* no) {
+JsonValue words_of(const LayerNumbers& numbers, uint64_t count, std::string_view yes,
+                   std::string_view no) {
   JsonValue out = JsonValue::array();
   for (uint64_t i = 0; i < std::min<uint64_t>(count, numbers.size()); ++i) {
-    out.push_back(numbers[i] != 0 ? yes : no);
+    out.push_back(std::string(numbers[i] != 0 ? yes : no));
   }
   return out;
 }
 
-void take_types(const LayerNumbers& numbers, uint64_t layers, const char* yes, const char* no,
-                JsonValue& config) {
+void take_types(const LayerNumbers& numbers, uint64_t layers, std::string_view yes,
+                std::string_view no, JsonValue& config) {
   if (!numbers.empty()) config["layer_types"] = words_of(numbers, layers, yes, no);
 }
 
@@ -54,15 +55,15 @@ bool has_pattern(const Family& family) {
 // convolution; where there is a pattern, either Mamba or an MLP.
 void take_heads(const KeyRule& rule, const LayerNumbers& heads, const Family& family,
                 uint64_t layers, JsonValue& config) {
-  take_largest(heads, rule.fields, config);
+  if (rule.fields != "1") take_largest(heads, rule.fields, config);
   if (has_pattern(family)) {
     std::string pattern;
     for (const double count : heads) pattern += count > 0 ? '*' : 'M';
     config["hybrid_override_pattern"] = pattern;
-  } else if (has_word(family.quirks, "layer_type:mamba")) {
-    take_types(heads, layers, "attention", "mamba", config);
-  } else {
-    take_types(heads, layers, "full_attention", "conv", config);
+  } else {  // the class's own words: of recurrent layers, then of the others
+    const std::vector<std::string_view> own = words_after(family.quirks, "layer_type:");
+    take_types(heads, layers, own.size() > 1 ? own[1] : "full_attention",
+               own.empty() ? "conv" : own[0], config);
   }
 }
 

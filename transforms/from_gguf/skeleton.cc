@@ -234,7 +234,8 @@ Status check_made_values(const Tensor& made, const Tensor& found) {
 
 bool keeps_f32(std::string_view name) {
   const bool is_of_nemotron = name.starts_with("backbone.");
-  return name.ends_with(".e_score_correction_bias") || name.ends_with(".expert_bias") ||
+  return name.ends_with(".self_attn.A_log") || name.ends_with(".self_attn.dt_bias") ||
+         name.ends_with(".e_score_correction_bias") || name.ends_with(".expert_bias") ||
          (is_of_nemotron && (name.ends_with(".mixer.A_log") || name.ends_with(".mixer.D")));
 }
 

@@ -187,7 +187,8 @@ struct KeyWriter {
   }
 
   Status counts_where(const KeyRule& rule, bool (ResolvedLayer::*is_so)() const) const {
-    CKPT_ASSIGN(const uint64_t number, model.count(rule.fields));
+    CKPT_ASSIGN(const uint64_t number,
+                number_of_fields(*model.family, model.config, rule.fields));
     CKPT_ASSIGN(const std::vector<ResolvedLayer> layers, hybrid_layers(model));
     std::vector<int32_t> counts;
     for (const ResolvedLayer& layer : layers) {

@@ -82,6 +82,7 @@ class TensorList {
     if (rule.to.empty()) return {};
     if (rule.change == Change::kExpert) return add_expert(std::move(named), *match);
     const std::string source = named.tensor.original_name();
+    CKPT_SET(named.tensor, multiplied(std::move(named.tensor), rule.factors, model_));
     CKPT_ASSIGN(std::vector<Tensor> changed,
                 change_values(std::move(named.tensor), rule.change, model_, codecs_));
     CKPT_TRY(store(std::move(changed[0]), gguf_name(rule.to, *match), rule.store, source));

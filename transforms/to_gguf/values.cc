@@ -266,6 +266,26 @@ Result<Tensor> rows_of_groups(Tensor tensor, const Model& model) {
   return corrupt("tensor '{}' has {} values; expected {} groups", tensor.name, values, groups);
 }
 
+// A factor for each row: the same, or one for each part of the rows.
+Result<std::vector<float>> factors_of_rows(const Tensor& tensor, const JsonValue& value,
+                                           const Model& model) {
+  std::vector<uint64_t> sizes = {tensor.rows()};
+  if (value.is_array()) {
+    CKPT_SET(sizes,
+             numbers_of_fields(*model.family, model.config, model.family->row_parts));
+  }
+  std::vector<float> out;
+  for (size_t part = 0; part < sizes.size(); ++part) {
+    const JsonValue& entry = value.is_array() && part < value.size() ? value[part] : value;
+    const auto factor = number(entry);
+    if (!factor || sizes[part] > tensor.rows() - out.size()) break;
+    out.resize(out.size() + sizes[part], static_cast<float>(*factor));
+  }
+  if (out.size() == tensor.rows() && value.size() <= sizes.size()) return out;
+  return corrupt("tensor '{}' has {} rows; config.json's multipliers {} are not for them",
+                 tensor.name, tensor.rows(), value.dump());
+}
+
 Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {
   switch (change) {
     case Change::kNone:
@@ -279,6 +299,10 @@ Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {
     }
     case Change::kNegExp: return with_sum(std::move(tensor), NegExp{});
     case Change::kSqueeze: return squeezed(std::move(tensor));
+    case Change::kConvolutionRows: {
+      const uint64_t kernel = tensor.row_values(), rows = row_count(tensor);
+      return reshape(std::move(tensor), {1, rows, 1, kernel});
+    }
     case Change::kAnswerRows: return answer_rows(tensor, model);
     case Change::kPositions: return counted_positions(std::move(tensor), model);
     case Change::kColumn: return as_column(std::move(tensor));
@@ -329,6 +353,23 @@ Result<std::vector<Tensor>> changed_as_stored(Tensor tensor, Change change, cons
 }
 
 }  // namespace
+
+Result<Tensor> multiplied(Tensor tensor, std::string_view fields, const Model& model) {
+  for (std::string_view entry : split_words(fields)) {
+    const std::string_view field = take_word(entry, '/');
+    const JsonValue* value = model.field(field);
+    if (value != nullptr && !entry.empty()) {
+      const size_t index = entry[0] - '0';
+      if (value->is_array() && index < value->size()) value = &(*value)[index];
+    }
+    if (value == nullptr) continue;
+    CKPT_ASSIGN(std::vector<float> factors, factors_of_rows(tensor, *value, model));
+    if (std::ranges::count(factors, 1.0f) == std::ssize(factors)) continue;
+    CKPT_SET(tensor, with_sum(std::move(tensor),
+                              ScaleRows{std::make_shared<const std::vector<float>>(factors)}));
+  }
+  return tensor;
+}
 
 Result<Tensor> stored_floats(const Tensor& tensor) {
   if (tensor.is_stored() || is_plain_float(*tensor.codec)) return stored_as_written(tensor);

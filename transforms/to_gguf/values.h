@@ -11,6 +11,9 @@ namespace ckpt {
 Result<std::vector<Tensor>> change_values(Tensor tensor, Change change, const Model& model,
                                           Codecs codecs);
 
+// Multiplied by `fields` of config.json, one after the other (NameRule::factors).
+Result<Tensor> multiplied(Tensor tensor, std::string_view fields, const Model& model);
+
 // Floats that an earlier step computes as it would have written them, for changes that cut, stack
 // or turn values. Fails: kUnsupported: codes that do not exist yet.
 Result<Tensor> stored_floats(const Tensor& tensor);

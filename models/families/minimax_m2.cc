@@ -108,6 +108,7 @@ void add_minimax_m3_fields(const GraphConfig& made) {
   std::vector<uint64_t> flags(made.layers, 1);
   std::fill_n(flags.begin(), std::min(dense, made.layers), 0);
   made.config.erase("first_k_dense_replace");
+  made.config["hidden_act"] = "swigluoai";
   made.config["moe_layer_freq"] = flags;
   made.config["dense_intermediate_size"] = count_in(made.config, "dense_intermediate_size");
   made.config["shared_intermediate_size"] =
@@ -145,7 +146,7 @@ const Family kMiniMaxM3 = {
     .name = "minimax-m3",
     .architectures = "MiniMaxM3SparseForCausalLM MiniMaxM3SparseForConditionalGeneration",
     .model_types = "minimax_m3 minimax_m3_vl",
-    .activation = {"swigluoai", "hidden_act", true},
+    .activation = {"swigluoai"},  // whatever hidden_act is: transformers has no such word
     .names = {kMiniMaxM3Names, kMiniMaxM2Names, rows::kSparseMoeNames, rows::kSharedMoeNames,
               rows::kCommonNames},
     .keys = kMiniMaxM3Keys,

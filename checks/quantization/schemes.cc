@@ -319,6 +319,13 @@ constexpr Check kSchemeChecks[] = {
 
 std::string scheme_not_checked(const Subject& on, const Profile& profile) {
   std::string out;
+  const auto covered = listed_words(profile, "covered methods");
+  const Quantization* declared = on.quantization();
+  if (!covered.empty() && declared != nullptr && !declared->is_nested &&
+      std::ranges::count(covered, declared->method) == 0) {
+    return fmt::format("quant_method {}: the facts about {} cover only {}", declared->method,
+                       profile.title(), fmt::join(covered, ", "));
+  }
   if (profile.program != Program::kVllm && profile.program != Program::kSglang) return out;
   each_scheme(on, profile, [&](const StatedScheme&, const SchemeAnswer& answer) {
     if (out.empty() && !answer.unclear.empty()) out = answer.unclear;

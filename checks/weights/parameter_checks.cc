@@ -133,7 +133,9 @@ std::optional<Fix> renaming(const CheckContext& context) {
   const ParameterReport& report = context.on.parameters;
   if (report.missing.empty() || report.extra.empty()) return std::nullopt;
   Fix out = advised("save the model again under the names that its class has");
-  out.step = renaming_step(context.on);
+  const bool are_linear = std::ranges::any_of(
+      report.extra, [](const ExtraTensor& extra) { return linear_expert(extra.name).has_value(); });
+  out.step = are_linear ? "experts:to=fused" : renaming_step(context.on);
   return out;
 }
 
@@ -167,7 +169,7 @@ bool is_cut_silently(const Deviation& wrong) {
 
 // One expert as a stack of one: vLLM takes it for the stack of all, and gives each that expert.
 bool is_stack_of_one(const Deviation& wrong) {
-  if (wrong.name.find(".experts.") == std::string::npos || wrong.expected.size() != 2) return false;
+  if (experts_module(wrong.name).empty() || wrong.expected.size() != 2) return false;
   return wrong.found.size() == 3 && wrong.found[0] == 1 &&
          std::ranges::equal(wrong.expected, wrong.found | std::views::drop(1));
 }

@@ -8,6 +8,9 @@
 // vLLM 0.17 reads Qwen3-MoE's experts one by one alone, and Qwen3.5-MoE's in both forms;
 // transformers 5 has stacks in memory. Rows move, no value changes. Stacks with rows and columns
 // exchanged become single, and do not come back; of some families stacks alone are read.
+//
+// gpt-oss: Unsloth saves X.experts.{gate_up,down}_projs.e.{weight [out, in], bias} and
+// X.router.linear.*; to=fused makes its stacks [E, in, out] of them, which are read alone.
 // Source: transformers 5 conversion_mapping.py; vllm/model_executor/models/{qwen3_moe,qwen3_5}.py.
 #include <algorithm>
 #include <array>
@@ -15,8 +18,10 @@
 #include <set>
 
 #include "core/computed/decoded_source.h"
+#include "core/computed/strided_source.h"
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
+#include "models/models.h"
 #include "transforms/facts/quant_config.h"
 #include "transforms/facts/serving_config.h"
 #include "transforms/modelopt_export/select.h"
@@ -40,8 +45,7 @@ using Containers = std::map<std::string, SingleExperts>;  // by "….experts."
 
 Status check_float_experts(const Checkpoint& checkpoint) {
   for (const Tensor& tensor : checkpoint.tensors) {
-    const bool is_expert = tensor.name.find(".experts.") != std::string::npos;
-    if (!is_expert || !tensor.has_scales()) continue;
+    if (experts_module(tensor.name).empty() || !tensor.has_scales()) continue;
     return unsupported_hint("--step dequantize before it",
                             "tensor '{}' is {}: each expert has scales of its own, and a stack of "
                             "them is read by no server",
@@ -179,6 +183,48 @@ Status fuse_experts(Checkpoint& checkpoint, const ExportModel& model, Codecs cod
   return {};
 }
 
+// [E, out, in] as [E, in, out].
+Result<Tensor> with_inputs_first(Tensor stack) {
+  const std::vector<uint64_t> shape = stack.shape;
+  const StridedGrid grid{0, {shape[0], shape[2], shape[1]}, {shape[1] * shape[2], 1, shape[2]}};
+  return take_grid(stack, grid);
+}
+
+// Returns whether there were any.
+Result<bool> stack_linear_experts(Checkpoint& checkpoint, Codecs codecs) {
+  std::map<std::string, Projection> stacks;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    if (const auto found = linear_expert(tensor.name))
+      stacks[found->stack][found->number] = &tensor;
+  }
+  std::vector<Tensor> out;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const auto found = linear_expert(tensor.name);
+    if (!found) {
+      Tensor& kept = out.emplace_back(tensor);
+      kept.name = name_beside_stacks(kept.name);
+      if (kept.name != tensor.name) kept.source_name = tensor.original_name();
+      continue;
+    }
+    const Projection& projection = stacks.at(found->stack);
+    if (projection.begin()->second != &tensor) continue;
+    if (projection.rbegin()->first + 1 != projection.size()) {
+      return corrupt("'{}': made of {} tensors; expected {}, from 0 on", found->stack,
+                     projection.size(), projection.rbegin()->first + 1);
+    }
+    std::vector<const Tensor*> parts;
+    for (const auto& [number, part] : projection) parts.push_back(part);
+    const bool is_bias = tensor.shape.size() == 1;
+    const Codec& f32 = plain_codec(codecs, Dtype::kF32);
+    CKPT_ASSIGN(Tensor stack, stacked_rows(found->stack, parts, parts.size(), f32));
+    if (is_bias) CKPT_SET(stack, reshape(std::move(stack), {parts.size(), tensor.values()}));
+    if (!is_bias) CKPT_SET(stack, with_inputs_first(std::move(stack)));
+    out.push_back(std::move(stack));
+  }
+  checkpoint.tensors = std::move(out);
+  return !stacks.empty();
+}
+
 // transformers 4.57, and vLLM with it, reads num_experts where 5 saves num_local_experts.
 Status complete_expert_count(Checkpoint& checkpoint) {
   CKPT_ASSIGN(std::optional<JsonText> config, read_config(checkpoint));
@@ -193,6 +239,10 @@ Result<Checkpoint> change_experts(Checkpoint checkpoint, const OptionValues& opt
   CKPT_TRY(expect_safetensors(checkpoint, "experts"));
   const auto form = options.choice<ExpertForm>("to");
   CKPT_ASSIGN(const ExportModel model, read_export_model(checkpoint));
+  if (form == ExpertForm::kFused) {
+    CKPT_ASSIGN(const bool were_linear, stack_linear_experts(checkpoint, context.codecs));
+    if (were_linear) return checkpoint;
+  }
   const bool is_exchanged = takes_exchanged_experts(model.model_type);
   if (keeps_experts_stacked(model.model_type) || (is_exchanged && form == ExpertForm::kFused)) {
     return unsupported("experts of model_type {}: {}", model.model_type,

@@ -102,8 +102,9 @@ class TensorList {
 
   Result<std::vector<Tensor>> finish() {
     if (!unknown_.empty()) {
-      return unsupported("{} tensors that family {} does not have: {}", unknown_.size(),
-                         model_.family->name, first_names(summarize_names(unknown_), 8));
+      return unsupported_hint("ckpt doctor IN --for llama.cpp, which may know how to rename them",
+                              "{} tensors that family {} does not have: {}", unknown_.size(),
+                              model_.family->name, first_names(summarize_names(unknown_), 8));
     }
     if (!experts_.empty()) {
       const auto& [layer, experts] = *experts_.begin();

@@ -33,7 +33,7 @@ class ComputedSource : public ByteSource {
     kRepacked,
     kCoded,
     kMxfp4BlockAmax,
-    kLowRank,
+    kMerged,
     kWritten,
     kCount,
   };

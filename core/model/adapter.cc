@@ -10,7 +10,8 @@ namespace {
 
 bool has_adapter_weights(const Checkpoint& checkpoint) {
   return std::ranges::any_of(checkpoint.tensors, [](const Tensor& tensor) {
-    return tensor.name.find("lora_") != tensor.name.npos;
+    return tensor.name.find("lora_") != tensor.name.npos ||
+           tensor.name.starts_with("base_model.model.");
   });
 }
 

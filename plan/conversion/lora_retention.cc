@@ -14,7 +14,7 @@
 #include "core/chunks/evaluate.h"
 #include "core/chunks/written_source.h"
 #include "core/computed/decoded_source.h"
-#include "core/computed/low_rank_source.h"
+#include "core/computed/merged_source.h"
 #include "core/engine/compare.h"
 #include "plan/conversion/pipeline.h"
 #include "quantizers/quantizers.h"
@@ -35,14 +35,14 @@ enum class Products : uint8_t { kNone, kAll };
 Result<Tensor> unrounded(const Tensor& stored, Products which);
 
 // Rows [first, first + count) of the sum that `slice` is a part of.
-Result<Tensor> rows_of_sum(const LowRankSource& sum, const Slice& slice, Products which) {
+Result<Tensor> rows_of_sum(const MergedSource& sum, const Slice& slice, Products which) {
   const Tensor& base = sum.base();
   const uint64_t row_bytes = sum.size_bytes() / base.rows();
   const uint64_t first = slice.offset_bytes / row_bytes, count = slice.size_bytes / row_bytes;
   CKPT_ASSIGN(const Tensor rows, take_rows(base, first, count));
   CKPT_ASSIGN(Tensor floats, unrounded(rows, which));
   if (which == Products::kNone) return floats;
-  return sum.added_to(floats, first);
+  return sum.changed(floats, first);
 }
 
 // Values of `codec` in rows as long as those of a tensor.
@@ -51,7 +51,7 @@ Result<Tensor> unrounded(const Slice& slice, const Codec& codec, uint64_t column
   const uint64_t block_bytes = size_bytes(codec.parts[0].dtype);
   const uint64_t row_bytes = columns / codec.block_values * block_bytes;
   const bool is_cut_by_rows = slice.size_bytes % row_bytes == 0;
-  const auto* sum = computed_as<LowRankSource>(*slice.source);
+  const auto* sum = computed_as<MergedSource>(*slice.source);
   const auto* decoded = computed_as<DecodedSource>(*slice.source);
   const bool has_rows = slice.offset_bytes % row_bytes == 0 &&
                         (sum == nullptr || sum->base().row_values() == columns);

@@ -16,6 +16,7 @@
 #include "core/computed/interleaved_source.h"
 #include "core/computed/joined_source.h"
 #include "core/computed/low_rank_source.h"
+#include "core/computed/row_change.h"
 #include "core/computed/strided_source.h"
 #include "core/computed/transposed_source.h"
 #include "core/engine/execute.h"
@@ -78,6 +79,16 @@ SharedSource low_rank(const MakeInput& input) {
   return only_source(with_low_rank(plain(input), std::move(update), low_rank_product).value());
 }
 
+SharedSource row_change(const MakeInput& input) {
+  RowChange scaling;
+  scaling.factors = {floats({kComputedRows, kComputedColumns}, input)};
+  scaling.apply = [](const RowChange::Held& held, uint64_t first, FloatRows rows) {
+    const float* const factor = held.factors[0].data() + first * rows.row_values;
+    for (size_t i = 0; i < rows.values.size(); ++i) rows.values[i] *= factor[i];
+  };
+  return only_source(with_row_change(plain(input), scaling, low_rank_product).value());
+}
+
 // Codes with a scale that depends on two tensors.
 SharedSource written_codes(const MakeInput& input) {
   const Codec& nvfp4 = *find_codec(all_codecs(), "nvfp4_modelopt");
@@ -125,7 +136,7 @@ SharedSource make_kind(Kind kind, const MakeInput& input) {
       return repacked_part(in_pieces("mxfp4", {kComputedRows, kComputedColumns}, input),
                            *find_codec(all_codecs(), "mxfp4_ct"), 0);
     case Kind::kCoded: return coded(input);
-    case Kind::kLowRank: return low_rank(input);
+    case Kind::kMerged: return low_rank(input);
     case Kind::kWritten: return written_codes(input);
     case Kind::kMxfp4BlockAmax:  // codes are read where a block lies below the smallest power
       return std::make_shared<const Mxfp4BlockAmax>(
@@ -193,6 +204,19 @@ TEST(ComputedSource, EveryKindTellsEveryInputThatItReads) {
     const bool needs_none = kind == Kind::kJoined;  // it reads its parts to where they belong
     EXPECT_EQ(source->scratch_bytes(1 << 20) == 0, needs_none) << static_cast<int>(kind);
   }
+}
+
+TEST(ComputedSource, ChangesOfRowsTellTheirFactors) {
+  std::vector<std::shared_ptr<const RecordingSource>> made;
+  const SharedSource source = row_change([&](uint64_t size) {
+    return made.emplace_back(std::make_shared<const RecordingSource>(size, 1));
+  });
+  std::set<const ByteSource*> told;
+  source->computed()->each_input([&](const Slice& slice) { told.insert(slice.source.get()); });
+  std::vector<std::byte> all(source->size_bytes());
+  ASSERT_TRUE(source->read(0, all));
+  for (const auto& input : made) EXPECT_TRUE(input->read_bytes > 0 && told.contains(input.get()));
+  EXPECT_EQ(told.size(), made.size());
 }
 
 // ---- killed, and an input is another one before the same is run again ---------------------------

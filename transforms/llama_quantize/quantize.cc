@@ -18,7 +18,7 @@
 #include "core/base/nearest.h"
 #include "core/base/numbers.h"
 #include "core/chunks/repack.h"
-#include "core/computed/low_rank_source.h"
+#include "core/computed/merged_source.h"
 #include "core/model/adapter.h"
 #include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"

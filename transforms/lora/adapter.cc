@@ -93,14 +93,25 @@ bool is_within(std::string_view module, std::string_view name) {
 // Parameters of any name are those of modules_to_save.
 ParseKey keys_of_trainers(const AdapterConfig& config) {
   return [&config](const std::string& name) -> Result<AdapterKey> {
-    auto key = parse_adapter_key(name);
+    auto key = parse_adapter_key(name, config.method == nullptr ? "" : config.method->factors);
     const auto has_key = [&](const std::string& saved) { return is_within(key->module, saved); };
+    const bool is_of_lora = key && (key->part <= AdapterPart::kMagnitude);
     const bool is_known =
-        key && (key->part != AdapterPart::kNewTensor || std::ranges::any_of(config.saved, has_key));
+        key && (config.method == nullptr || !is_of_lora) &&
+        (key->part != AdapterPart::kNewTensor || std::ranges::any_of(config.saved, has_key));
     if (is_known) return std::move(*key);
-    return unsupported("tensor '{}': not a name that LoRA adapters use", name);
+    return unsupported("tensor '{}': not a name that {} adapters use", name,
+                       config.method == nullptr ? "LoRA" : config.method->name);
   };
 }
+
+// Of a module from which AdaLoRA took all ranks.
+bool is_pruned(const AdapterConfig& config, const AdapterKey& key, const Tensor& tensor) {
+  return key.part == AdapterPart::kFactor && tensor.values() == 0 &&
+         config.options.contains("init_r");
+}
+
+constexpr std::string_view kSharedModule = "base_model";  // of VeRA's vera_A and vera_B
 
 bool may_be_gguf(const std::filesystem::path& place) {
   std::error_code error;
@@ -204,13 +215,20 @@ Status group_by_module(Adapter& adapter, const ParseKey& parse) {
   std::string named, name_of_first;  // the adapter's name, and the first tensor that has one
   for (const Tensor& tensor : adapter.tensors) {
     CKPT_ASSIGN(const AdapterKey key, parse(tensor.name));
+    if (is_pruned(adapter.config, key, tensor)) continue;
     CKPT_TRY(check_adapter_tensor(tensor));
     if (named.empty()) std::tie(named, name_of_first) = std::tie(key.adapter, tensor.name);
     if (!key.adapter.empty() && key.adapter != named) {
       return unsupported("tensors '{}' and '{}' are of two adapters", name_of_first, tensor.name);
     }
-    AdapterModule& module = modules[key.module];
+    AdapterModule& module = key.module == kSharedModule ? adapter.shared : modules[key.module];
     module.name = key.module;
+    if (key.part == AdapterPart::kFactor) {
+      module.parts.emplace(key.part, &tensor);
+      const auto [at, is_new] = module.factors.emplace(key.factor, &tensor);
+      if (!is_new) CKPT_SET(at->second, trained_one(*at->second, tensor));
+      continue;
+    }
     const auto [at, is_new] = module.parts.emplace(key.part, &tensor);
     if (!is_new) CKPT_SET(at->second, trained_one(*at->second, tensor));
   }

@@ -41,16 +41,18 @@ enum class AdapterPart : uint8_t {
   kNewTensor,   // replaces a tensor without such an ending, whose entire name is the module's
   kBaseCopy,    // copy of the base's weight, which may have rows for new tokens
   kBaseBias,    // copy of the base's bias
+  kFactor,      // of another method than LoRA (methods.h)
 };
 
 struct AdapterKey {
   std::string module;  // "model.layers.0.self_attn.q_proj"
   AdapterPart part;
-  std::string adapter = {};  // the name it was given in the model: "default"; empty: none
+  std::string adapter = {};      // the name it was given in the model: "default"; empty: none
+  std::string_view factor = {};  // of kFactor: one of `factors`
 };
-// A name that says nothing else is that of a tensor that replaces the model's. nullopt: not the
-// name of anything that an adapter holds.
-std::optional<AdapterKey> parse_adapter_key(std::string_view name);
+// A name that says nothing else is that of a tensor that replaces the model's. `factors`: the words
+// for tensors of another method than LoRA. nullopt: not the name of anything that an adapter holds.
+std::optional<AdapterKey> parse_adapter_key(std::string_view name, std::string_view factors = "");
 
 // Names under which a model may have the module, likeliest first, some twice: text classes and the
 // vision-language classes around them name the same layers differently.
@@ -67,12 +69,40 @@ std::vector<ClassName> class_names_of(const Checkpoint& model);
 // Translates the name of a tensor in the class into other names that the files may use for it.
 std::vector<std::string> file_names(const std::string& tensor, const std::vector<ClassName>& words);
 
+// A method of PEFT other than LoRA: names of its tensors, and one of two functions that merge it
+// (methods.h).
+struct MethodModule;
+struct RowChange;
+struct LowRankUpdate;
+struct AdapterMethod {
+  std::string_view type;     // peft_type
+  std::string_view name;     // as PEFT's documentation has it
+  std::string_view factors;  // names of its tensors
+  std::string_view keys;     // of adapter_config.json, that are its own
+  bool has_alpha = false;    // alpha, rank_pattern and alpha_pattern, as LoRA's
+  bool has_scale = false;    // what it adds can be multiplied
+  bool has_conv1d = false;   // for the Conv1D of GPT-2
+  Result<RowChange> (*rows)(const MethodModule&) = nullptr;
+  Result<RowChange> (*bias)(const MethodModule&) = nullptr;  // of the module's bias [1, columns]
+  // Of a weight [outputs, inputs].
+  Result<LowRankUpdate> (*product)(const MethodModule&) = nullptr;
+};
+// The method of peft_type. Fails: kUnsupported: none, with a hint.
+Result<const AdapterMethod*> find_method(const std::string& type);
+
+// The hint for adapters that ckpt does not merge.
+inline constexpr const char* kMergeElsewhere =
+    "merging it with PEFT's merge_and_unload(), then converting the folder that it saves";
+
 // adapter_config.json, or the keys of a GGUF: rank and scale of each module, and what else changes
 // the result.
 struct AdapterConfig {
   using Patterns = std::vector<std::pair<Regex, double>>;
   using Version = std::array<uint64_t, 3>;
 
+  const AdapterMethod* method = nullptr;  // nullptr: LoRA
+  std::map<std::string, double, std::less<>> options;  // of another method; true is 1
+  std::string start;                                   // init_weights of it, if it is a text
   double rank = 0, alpha = 0;
   Patterns ranks, alphas;
   std::map<std::string, double, std::less<>> own_ranks;  // of a GGUF: by module
@@ -80,7 +110,7 @@ struct AdapterConfig {
   bool has_magnitudes = false;      // use_dora
   bool has_biases = false;          // lora_bias
   bool keeps_tie = false;           // ensure_weight_tying
-  std::optional<double> mlx_scale;  // MLX: no alpha
+  std::optional<double> own_scale;  // of MLX, and of other methods: no alpha
   std::vector<uint64_t> layers;     // layers_to_transform; empty: all
   // Rows that trainable_token_indices names, by the last words of their module.
   std::vector<std::pair<std::string, std::vector<uint64_t>>> token_rows;
@@ -104,6 +134,10 @@ struct AdapterConfig {
   bool has_parameter(std::string_view module) const;
   double rank_of(std::string_view module) const;
   double alpha_of(std::string_view module) const;
+  double option(std::string_view key, double otherwise) const {
+    const double* found = find_mapped(options, key);
+    return found == nullptr ? otherwise : *found;
+  }
   // s of a module, times `factor`.
   float scale_of(std::string_view module, double factor) const;
 };
@@ -119,6 +153,7 @@ Result<AdapterConfig> read_adapter_config(const std::string& path, const std::st
 struct AdapterModule {
   std::string name;  // as the adapter calls it, without prefixes and wrappers
   std::map<AdapterPart, const Tensor*> parts = {};
+  std::map<std::string_view, const Tensor*> factors = {};  // of another method; one is kFactor
   // Of a GGUF: a product for rows of one of the folder's tensors alone, from the first on.
   std::optional<std::pair<std::string, uint64_t>> rows = {};
 
@@ -126,10 +161,12 @@ struct AdapterModule {
     const auto* found = find_mapped(parts, part);
     return found == nullptr ? nullptr : *found;
   }
-  // A, of a weight or of embeddings.
+  // A, of a weight or of embeddings, or a tensor of another method.
   const Tensor* first_factor() const {
-    const Tensor* a = find(AdapterPart::kA);
-    return a != nullptr ? a : find(AdapterPart::kEmbeddingA);
+    for (const AdapterPart part : {AdapterPart::kA, AdapterPart::kEmbeddingA}) {
+      if (const Tensor* found = find(part)) return found;
+    }
+    return find(AdapterPart::kFactor);
   }
   const std::string& first_tensor() const { return parts.begin()->second->name; }
   // Whether `words` are its name, or the end of it behind a dot.
@@ -144,6 +181,7 @@ struct Adapter {
   AdapterConfig config;
   std::vector<Tensor> tensors;
   std::vector<AdapterModule> modules;  // by name; point into `tensors`
+  AdapterModule shared;                // tensors that all modules use
 
   Adapter() = default;
   Adapter(Adapter&&) = default;
@@ -171,6 +209,12 @@ Status check_module(const Adapter& adapter, const AdapterModule& module);
 // `rank` of the factor is that of the configuration. Fails: kCorrupt.
 Status check_rank(const AdapterConfig& config, const AdapterModule& module, const Tensor& factor,
                   uint64_t rank);
+
+// Options of the step have an effect for this base, and adapters can be added to its weights.
+Status check_base_of_lora(const Checkpoint& checkpoint, const OptionValues& options);
+// The same for this adapter.
+Status check_adapter_for_base(const Adapter& adapter, const Checkpoint& base,
+                              const OptionValues& options);
 
 // Rows and modules that the configuration lists as trained are in the adapter, where `model` has
 // the module. Fails: kCorrupt.

@@ -1,8 +1,11 @@
-// Checks of the configuration and the tensors of an adapter against each other, without a model.
+// Checks of the configuration and the tensors of an adapter against each other, and of the options
+// of the step.
 #include <algorithm>
 
 #include "transforms/lora/adapter.h"
+#include "transforms/lora/into_quantized.h"
 #include "transforms/lora/stacked_experts.h"
+#include "transforms/packed/packed.h"
 
 namespace ckpt {
 namespace {
@@ -102,10 +105,70 @@ Status check_module(const Adapter& adapter, const AdapterModule& module) {
 
 Status check_rank(const AdapterConfig& config, const AdapterModule& module, const Tensor& factor,
                   uint64_t rank) {
+  const bool has_rank = config.method == nullptr || config.method->has_alpha;
+  if (!has_rank) return {};
   const double expected = config.rank_of(module.name);
   if (static_cast<double>(rank) == expected) return {};
   return corrupt("tensor '{}': shape [{}] has rank {}; the configuration says {}", factor.name,
                  fmt::join(factor.shape, ", "), rank, expected);
 }
+
+Status check_base_of_lora(const Checkpoint& checkpoint, const OptionValues& options) {
+  const bool is_gguf = checkpoint.format == "gguf";
+  if (is_gguf && options.has("search") && options.choice<bool>("encode")) {
+    return misuse_hint("the step without it, and --search best with --to",
+                       "search has no effect: the weights are encoded by a later step");
+  }
+  if (is_gguf) return {};
+  const char* idle = options.has("base")                                 ? "base"
+                     : options.has("encode")                             ? "encode"
+                     : options.has("search") && !holds_codes(checkpoint) ? "search"
+                                                                         : nullptr;
+  if (idle != nullptr) {
+    return misuse_hint("the same step without it", "{} has no effect: IN is not a {}", idle,
+                       idle[0] != 's' ? "GGUF" : "GGUF, nor are its weights NVFP4");
+  }
+  if (!holds_packed_weights(checkpoint)) return {};
+  CKPT_ASSIGN(const auto packed, describe_packed_weights(checkpoint));
+  const auto first =
+      std::ranges::find_if(packed, [](const auto& each) { return !each.second.empty(); });
+  return unsupported_hint(
+      "--step dequantize before it, and --to for the type of the output",
+      "tensor '{}' is {}; adapters are added to floats, and nothing encodes that layout again",
+      first == packed.end() ? "" : first->first, first == packed.end() ? "packed" : first->second);
+}
+
+namespace {
+
+Status check_gguf_for_base(const Adapter& adapter, const Checkpoint& base,
+                           const OptionValues& options) {
+  for (const char* idle : {"base", "columns"}) {
+    if (!options.has(idle)) continue;
+    return misuse_hint("the same step without it", "{} has no effect: the adapter is a GGUF", idle);
+  }
+  if (base.format != "gguf") return {};
+  const std::string_view found = base.metadata.architecture();
+  if (found == adapter.architecture) return {};
+  return misuse("general.architecture is '{}'; the base's is '{}'", adapter.architecture, found);
+}
+
+}  // namespace
+
+Status check_adapter_for_base(const Adapter& adapter, const Checkpoint& base,
+                              const OptionValues& options) {
+  if (!adapter.architecture.empty()) CKPT_TRY(check_gguf_for_base(adapter, base, options));
+  const AdapterMethod* method = adapter.config.method;
+  if (method != nullptr && !method->has_scale && options.has("scale")) {
+    return misuse_hint("the same step without it",
+                       "scale has no effect: an adapter of {} adds nothing that it could multiply",
+                       method->name);
+  }
+  if (options.has("columns") && std::ranges::none_of(adapter.modules, is_stack_of_experts)) {
+    return misuse_hint("the same step without it",
+                       "columns has no effect: the adapter has no stacked experts");
+  }
+  return {};
+}
+
 
 }  // namespace ckpt

@@ -42,9 +42,6 @@ constexpr std::string_view kRefusedKeys[] = {
 // Ways of starting that change the base too, unless the adapter was converted when it was saved.
 constexpr std::string_view kPlainStarts = " gaussian eva orthogonal true false ";
 
-constexpr const char* kMergeElsewhere =
-    "merging it with PEFT's merge_and_unload(), then converting the folder that it saves";
-
 constexpr std::string_view kAllLinear = "all-linear";  // of target_modules
 
 Result<Regex> anchored(std::string_view front, std::string_view key) {
@@ -73,8 +70,10 @@ class AdapterConfigReader {
   Result<AdapterConfig> run() {
     CKPT_TRY(check_kind());
     CKPT_TRY(read_numbers());
-    CKPT_TRY(read_patterns("rank_pattern", out_.ranks));
-    CKPT_TRY(read_patterns("alpha_pattern", out_.alphas));
+    if (out_.method == nullptr || out_.method->has_alpha) {
+      CKPT_TRY(read_patterns("rank_pattern", out_.ranks));
+      CKPT_TRY(read_patterns("alpha_pattern", out_.alphas));
+    }
     CKPT_TRY(read_layers());
     CKPT_TRY(read_tokens());
     CKPT_TRY(read_texts("target_parameters", out_.parameters));
@@ -96,6 +95,7 @@ class AdapterConfigReader {
     for (const auto& [key, value] : root_.members()) {
       // Those of kRefusedKeys are not given.
       if (!is_given(value) || has_word(kReadKeys, key) || has_word(kTrainingKeys, key)) continue;
+      if (out_.method != nullptr && has_word(out_.method->keys, key)) continue;
       out_.unknown.push_back(key);
     }
     return std::move(out_);
@@ -111,10 +111,10 @@ class AdapterConfigReader {
     return corrupt("{} is {}; expected {}", key, root_.find(key)->dump(0), expected);
   }
 
-  Status check_kind() const {
+  Status check_kind() {
     if (!root_.is_object()) return corrupt("expected a JSON object");
     if (const JsonText* type = known("peft_type"); type != nullptr && type->as_text() != "LORA") {
-      return unsupported_hint(kMergeElsewhere, "peft_type is {}; ckpt merges LORA", type->dump(0));
+      CKPT_ASSIGN(out_.method, find_method(type->as_text().value_or(type->dump(0))));
     }
     for (const std::string_view key : kRefusedKeys) {
       const JsonText* value = known(key);
@@ -162,8 +162,32 @@ class AdapterConfigReader {
     if (const JsonText* mlx = known("lora_parameters")) {
       return mlx->is_object() ? read_mlx(*mlx) : wrong("lora_parameters", "an object");
     }
+    if (out_.method != nullptr) return read_options();
     CKPT_ASSIGN(out_.rank, read_rank("r"));
     CKPT_ASSIGN(out_.alpha, read_number("lora_alpha"));
+    return {};
+  }
+
+  // Of another method than LoRA: numbers, and what else is set.
+  Status read_options() {
+    for (const auto& [key, value] : root_.members()) {
+      if (!has_word(out_.method->keys, key)) continue;
+      if (const auto flag = value.as_boolean()) {
+        out_.options[key] = *flag ? 1 : 0;
+      } else if (const auto given = number_in(value)) {
+        out_.options[key] = *given;
+      } else if (is_given(value)) {
+        out_.options[key] = 1;
+      }
+    }
+    out_.start = root_.find_text("init_weights").value_or(std::string());
+    if (out_.method->has_alpha) {
+      CKPT_ASSIGN(out_.rank, read_rank("r"));
+      CKPT_ASSIGN(out_.alpha, read_number("alpha"));
+      return {};
+    }
+    out_.own_scale = 1;
+    if (has_word(out_.method->keys, "init_r")) CKPT_TRY(read_rank("init_r"));
     return {};
   }
 
@@ -179,7 +203,7 @@ class AdapterConfigReader {
     if (known("fine_tune_type") != nullptr) out_.has_magnitudes = kind == "dora";
     const AdapterConfigReader inner(mlx);
     CKPT_ASSIGN(out_.rank, in("lora_parameters", inner.read_rank("rank")));
-    CKPT_ASSIGN(out_.mlx_scale, in("lora_parameters", inner.read_number("scale")));
+    CKPT_ASSIGN(out_.own_scale, in("lora_parameters", inner.read_number("scale")));
     for (const auto& [key, value] : mlx.members()) {
       if (!is_given(value) || has_word(kMlxKeys, key)) continue;
       out_.unknown.push_back("lora_parameters." + key);
@@ -194,10 +218,10 @@ class AdapterConfigReader {
     if (is_unused || alpha == out_.rank) return {};
     return unsupported_hint(
         fmt::format("removing alpha from adapter_config.json, or also setting scale to {:g}",
-                    *out_.mlx_scale * alpha / out_.rank),
+                    *out_.own_scale * alpha / out_.rank),
         "lora_parameters has alpha {:g} and scale {:g}; mlx-lm first multiplied scale by alpha / "
         "rank, and later ignored alpha",
-        alpha, *out_.mlx_scale);
+        alpha, *out_.own_scale);
   }
 
   Status read_patterns(std::string_view key, AdapterConfig::Patterns& out) const {
@@ -341,7 +365,7 @@ double AdapterConfig::alpha_of(std::string_view module) const {
 }
 
 float AdapterConfig::scale_of(std::string_view module, double factor) const {
-  if (mlx_scale) return static_cast<float>(*mlx_scale * factor);
+  if (own_scale) return static_cast<float>(*own_scale * factor);
   const double divisor = has_rank_scale ? std::sqrt(rank_of(module)) : rank_of(module);
   return static_cast<float>(alpha_of(module) / divisor * factor);
 }

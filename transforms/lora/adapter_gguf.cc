@@ -310,7 +310,7 @@ Result<Adapter> read_gguf_adapter(Checkpoint file, const std::string& path,
   CKPT_TRY(in(path, check_adapter_keys(file)));
   out.architecture = file.metadata.architecture();
   CKPT_ASSIGN(out.config.alpha, in(path, alpha_of_file(file, context)));
-  if (out.config.alpha == 0) out.config.mlx_scale = 1;
+  if (out.config.alpha == 0) out.config.own_scale = 1;
   CKPT_TRY(in(path, take_tensors(std::move(file), out, context)));
   CKPT_TRY(in(path, check_ranks(out)));
   return out;

@@ -43,6 +43,20 @@ constexpr PartWord kPartWords[] = {
     {".token_adapter.trainable_tokens_delta", "", AdapterPart::kTokens},
 };
 
+// A name that ends in one of `factors`, or in one with the adapter's name.
+std::optional<AdapterKey> parse_factor(const std::string& name, std::string_view factors) {
+  for (const std::string_view factor : split_words(factors)) {
+    const size_t at = name.rfind(fmt::format(".{}", factor));
+    if (at == name.npos) continue;
+    const std::string_view tail = std::string_view(name).substr(at + 1 + factor.size());
+    auto adapter = name_in_tail(tail, "");
+    if (!adapter) adapter = name_in_tail(tail, kWeight);
+    if (!adapter) continue;
+    return AdapterKey{name.substr(0, at), AdapterPart::kFactor, std::move(*adapter), factor};
+  }
+  return std::nullopt;
+}
+
 std::optional<AdapterKey> parse_low_rank(const std::string& name) {
   for (const PartWord& each : kPartWords) {
     const size_t at = name.rfind(each.word);
@@ -99,7 +113,7 @@ std::vector<std::string> model_types_of(const Checkpoint& model) {
 
 }  // namespace
 
-std::optional<AdapterKey> parse_adapter_key(std::string_view given) {
+std::optional<AdapterKey> parse_adapter_key(std::string_view given, std::string_view factors) {
   std::string name(given);
   for (const std::string_view word : kAdapterWrappers) {
     for (size_t at = 0; (at = name.find(word, at)) != name.npos;) name.erase(at, word.size());
@@ -107,6 +121,7 @@ std::optional<AdapterKey> parse_adapter_key(std::string_view given) {
   for (const std::string_view front : {"module.", "base_model.model."}) {
     if (name.starts_with(front)) name.erase(0, front.size());
   }
+  if (auto key = parse_factor(name, factors)) return key;
   if (auto key = parse_low_rank(name)) return key;
   if (name.find("lora_") != name.npos && !name.ends_with(".lora_a") && !name.ends_with(".lora_b")) {
     return std::nullopt;

@@ -15,7 +15,7 @@
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
 #include "transforms/from_gguf/rows.h"
-#include "transforms/lora/adapter.h"
+#include "transforms/lora/model_weights.h"
 #include "transforms/lora/model_weights.h"
 #include "transforms/to_gguf/general/general.h"
 
@@ -216,7 +216,11 @@ Result<Checkpoint> lora_to_gguf(Checkpoint input, const OptionValues& options,
                                 const Context& context) {
   const std::string base_folder = options.text("base");
   CKPT_ASSIGN(const Adapter adapter, adapter_of(input));
-  if (adapter.config.mlx_scale) {
+  if (adapter.config.method != nullptr) {
+    return unsupported_hint(kMergeInstead, "an adapter of {}; llama.cpp reads adapters of LoRA",
+                            adapter.config.method->name);
+  }
+  if (adapter.config.own_scale) {
     return unsupported_hint(kMergeInstead, "adapters of MLX have no GGUF");
   }
   CKPT_ASSIGN(Checkpoint base, context.open(base_folder));

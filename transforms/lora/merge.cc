@@ -16,6 +16,7 @@
 //                                     of modules_to_save
 //   trainable_tokens_delta            replaces rows
 //   X.experts.lora_A                  all experts of a layer (transforms/lora/stacked_experts.h)
+//   hada_w1_a, oft_R, ...             other methods of PEFT (transforms/lora/methods.h)
 //
 // A model whose head is its embeddings gets a head of its own where the adapter changes one of the
 // two: PEFT would change both, which the adapter was not trained for.
@@ -31,9 +32,9 @@
 #include "models/models.h"
 #include "transforms/lora/adapter.h"
 #include "transforms/lora/into_quantized.h"
+#include "transforms/lora/methods.h"
 #include "transforms/lora/model_weights.h"
 #include "transforms/lora/stacked_experts.h"
-#include "transforms/packed/packed.h"
 
 namespace ckpt {
 namespace {
@@ -96,14 +97,19 @@ class LoraMerge {
       return corrupt("nothing in it changes a tensor of the model");
     }
     note_unknown_order();
-    if (adapter_.config.alpha == 0 && !adapter_.config.mlx_scale && !has_gguf_names()) {
-      context_.note("lora: lora_alpha is 0, by which all products are multiplied");
+    if (adapter_.config.alpha == 0 && !adapter_.config.own_scale && !has_gguf_names()) {
+      context_.note("lora: {} is 0, by which all products are multiplied",
+                    adapter_.config.method == nullptr ? "lora_alpha" : "alpha");
     }
     return use_classifier(adapter_, checkpoint_, context_);
   }
 
   std::string summary() const {
-    std::string out = counted(weights_.added(), "product") + " added";
+    const AdapterMethod* method = adapter_.config.method;
+    const bool adds = method == nullptr || method->product != nullptr;
+    std::string out = adds ? counted(weights_.added(), "product") + " added"
+                           : counted(weights_.added(), "tensor") + " changed";
+    if (method != nullptr) out += fmt::format(" ({})", method->name);
     if (replaced_ > 0) out += fmt::format(", {} replaced", counted(replaced_, "tensor"));
     if (given_.factor != 1 && replaced_ > 0) out += ", the latter unscaled";
     return out;
@@ -216,7 +222,9 @@ class LoraMerge {
       CKPT_ASSIGN(Tensor* const weight, target(module, *copy, kWeight));
       CKPT_TRY(check_shape_of(*copy, *weight));
     }
-    if (is_stack_of_experts(module)) {
+    if (module.find(AdapterPart::kFactor) != nullptr) {
+      CKPT_TRY(merge_method(module, {adapter_, given_.factor, context_}, weights_));
+    } else if (is_stack_of_experts(module)) {
       CKPT_TRY(merge_stack(module, given_, weights_));
     } else if (module.find(AdapterPart::kA) != nullptr ||
                module.find(AdapterPart::kTurnedA) != nullptr) {
@@ -515,54 +523,13 @@ class WrittenWeights {
   std::map<const ByteSource*, Tensor> computed_;  // by the source of the first part
 };
 
-Status check_base_of_lora(const Checkpoint& checkpoint, const OptionValues& options) {
-  const bool is_gguf = checkpoint.format == "gguf";
-  if (is_gguf && options.has("search") && options.choice<bool>("encode")) {
-    return misuse_hint("the step without it, and --search best with --to",
-                       "search has no effect: the weights are encoded by a later step");
-  }
-  if (is_gguf) return {};
-  const char* idle = options.has("base")                                 ? "base"
-                     : options.has("encode")                             ? "encode"
-                     : options.has("search") && !holds_codes(checkpoint) ? "search"
-                                                                         : nullptr;
-  if (idle != nullptr) {
-    return misuse_hint("the same step without it", "{} has no effect: IN is not a {}", idle,
-                       idle[0] != 's' ? "GGUF" : "GGUF, nor are its weights NVFP4");
-  }
-  if (!holds_packed_weights(checkpoint)) return {};
-  CKPT_ASSIGN(const auto packed, describe_packed_weights(checkpoint));
-  const auto first =
-      std::ranges::find_if(packed, [](const auto& each) { return !each.second.empty(); });
-  return unsupported_hint(
-      "--step dequantize before it, and --to for the type of the output",
-      "tensor '{}' is {}; adapters are added to floats, and nothing encodes that layout again",
-      first == packed.end() ? "" : first->first, first == packed.end() ? "packed" : first->second);
-}
-
-Status check_base_of_gguf(const Adapter& adapter, const Checkpoint& base,
-                          const OptionValues& options) {
-  for (const char* idle : {"base", "columns"}) {
-    if (!options.has(idle)) continue;
-    return misuse_hint("the same step without it", "{} has no effect: the adapter is a GGUF", idle);
-  }
-  if (base.format != "gguf") return {};
-  const std::string_view found = base.metadata.architecture();
-  if (found == adapter.architecture) return {};
-  return misuse("general.architecture is '{}'; the base's is '{}'", adapter.architecture, found);
-}
-
 Result<Checkpoint> merge_lora(Checkpoint checkpoint, const OptionValues& options,
                               const Context& context) {
   const std::string folder = options.text("from");
   CKPT_TRY(check_base_of_lora(checkpoint, options));
   CKPT_ASSIGN(const Adapter adapter, read_adapter(folder, context));
   const bool has_gguf_names = !adapter.architecture.empty();
-  if (has_gguf_names) CKPT_TRY(in(folder, check_base_of_gguf(adapter, checkpoint, options)));
-  if (options.has("columns") && std::ranges::none_of(adapter.modules, is_stack_of_experts)) {
-    return misuse_hint("the same step without it",
-                       "columns has no effect: the adapter has no stacked experts");
-  }
+  CKPT_TRY(in(folder, check_adapter_for_base(adapter, checkpoint, options)));
   const bool stays_coded = checkpoint.format == "gguf" || holds_codes(checkpoint);
   const auto merge = [&](Checkpoint& floats) -> Status {
     Adapter renamed;
@@ -594,7 +561,7 @@ Result<Checkpoint> merge_lora(Checkpoint checkpoint, const OptionValues& options
 
 }  // namespace
 
-extern constinit const Transform kLora{"lora", "merges a LoRA adapter into the weights",
+extern constinit const Transform kLora{"lora", "merges a LoRA or other adapter into the weights",
                                        kLoraOptions, merge_lora};
 
 }  // namespace ckpt

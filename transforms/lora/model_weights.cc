@@ -147,12 +147,30 @@ Status ModelWeights::merge_claimed(Tensor& weight, LowRankUpdate update) {
     if (!adds) return {};
   }
   if (!weight.is_stored()) return merge_decoded(weight, std::move(update));
-  if (!weight.is_plain_float()) {
-    return unsupported_hint("--step dequantize before it, and --to for the type of the output",
-                            "tensor '{}' is {}; adapters are added to floats", weight.name,
-                            weight.codec->name);
-  }
+  CKPT_TRY(check_floats(weight));
   CKPT_ASSIGN(weight, with_low_rank(weight, std::move(update), context_.low_rank));
+  return {};
+}
+
+Status ModelWeights::check_floats(const Tensor& weight) const {
+  if (weight.is_plain_float()) return {};
+  return unsupported_hint("--step dequantize before it, and --to for the type of the output",
+                          "tensor '{}' is {}; adapters are added to floats", weight.name,
+                          weight.codec->name);
+}
+
+Status ModelWeights::change(Tensor& weight, RowChange change) {
+  CKPT_TRY(claim(weight));
+  ++added_;
+  const std::vector<uint64_t> shape = weight.shape;
+  const uint64_t rows = shape.size() < 2 ? 1 : shape[0];
+  CKPT_ASSIGN(StoredValues values,
+              stored_values(weight, plain_codec(context_.codecs, Dtype::kF32)));
+  CKPT_TRY(check_floats(values.values));
+  CKPT_ASSIGN(Tensor matrix, reshape(std::move(values.values), {rows, weight.values() / rows}));
+  CKPT_SET(matrix, with_row_change(matrix, std::move(change), context_.low_rank));
+  CKPT_SET(matrix, reshape(std::move(matrix), shape));
+  CKPT_ASSIGN(weight, values.back(std::move(matrix)));
   return {};
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/computed/low_rank_source.h"
+#include "core/computed/row_change.h"
 #include "core/model/transform.h"
 #include "transforms/lora/adapter.h"
 
@@ -46,6 +47,9 @@ class ModelWeights {
   Status merge(Tensor& weight, LowRankUpdate update);
   // Adds it to rows [first, first + those of update.left) alone.
   Status merge_rows(Tensor& weight, uint64_t first, LowRankUpdate update);
+  // Changes the rows of a weight of any axes, the first of which are rows. Fails: as claim and
+  // with_row_change.
+  Status change(Tensor& weight, RowChange change);
   uint64_t added() const { return added_; }
 
  private:
@@ -55,6 +59,7 @@ class ModelWeights {
   };
 
   Status merge_claimed(Tensor& weight, LowRankUpdate update);
+  Status check_floats(const Tensor& weight) const;
   Status merge_decoded(Tensor& weight, LowRankUpdate update);
 
   Checkpoint& checkpoint_;

@@ -3,7 +3,7 @@
 
 #include "core/base/counted.h"
 #include "core/computed/decoded_source.h"
-#include "core/computed/low_rank_source.h"
+#include "core/computed/merged_source.h"
 #include "transforms/llama_quantize/column_weights.h"
 #include "transforms/lora/into_quantized.h"
 

@@ -1,0 +1,42 @@
+// Adapters of PEFT's other methods, merged by PEFT and by the step lora.
+#include <gtest/gtest.h>
+
+#include "tests/transforms/lora/adapters.h"
+
+namespace ckpt {
+namespace {
+
+using lora_test::expect_merged;
+
+constexpr const char* kBase = "llama-micro";
+constexpr const char* kTiny = "lora/models/mixtral";  // for values that PEFT may round otherwise
+constexpr const char* kConv1dBase = "lora/models/gpt2";
+
+struct MethodCase {
+  const char* name;
+  const char* base;
+};
+
+void PrintTo(const MethodCase& each, std::ostream* out) { *out << each.name; }
+
+class AdapterOfMethod : public testing::TestWithParam<MethodCase> {};
+
+TEST_P(AdapterOfMethod, MergesAsPeftDoes) {
+  const std::string name = fmt::format("methods/{}", GetParam().name);
+  expect_merged(GetParam().base, lora_test::adapter_of(name), name);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, AdapterOfMethod,
+    testing::Values(MethodCase{"adalora", kBase}, MethodCase{"adalora-pruned", kBase},
+                    MethodCase{"boft", kTiny}, MethodCase{"boft-butterfly", kTiny},
+                    MethodCase{"hra", kTiny}, MethodCase{"hra-gs", kTiny},
+                    MethodCase{"ia3", kBase}, MethodCase{"ia3-conv1d", kConv1dBase},
+                    MethodCase{"loha", kBase}, MethodCase{"lokr", kBase},
+                    MethodCase{"miss", kBase}, MethodCase{"miss-bat", kBase},
+                    MethodCase{"miss-mini", kBase}, MethodCase{"oft", kBase},
+                    MethodCase{"oft-exact", kTiny}, MethodCase{"vera", kBase},
+                    MethodCase{"vera-conv1d", kConv1dBase}));
+
+}  // namespace
+}  // namespace ckpt

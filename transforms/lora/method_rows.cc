@@ -1,0 +1,180 @@
+// Methods that change the values of a row in place.
+//
+//   IA3    w_ij l_i, and the bias; of feedforward modules w_ij l_j
+//   HRA    w - 2 (w u_1) u_1^T, then u_2, ...; with apply_GS all at once, of orthogonal vectors
+//   MiSS   w_ij + B[j mod r][i]     mini: B has fewer columns, which repeat
+//          bat: blocks of r inputs: w + w B_o + B_o
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "transforms/lora/methods.h"
+
+namespace ckpt {
+namespace {
+
+void scale_each_row(const RowChange::Held& held, uint64_t first, FloatRows rows) {
+  for (uint64_t i = 0; i < rows.values.size(); ++i) {
+    rows.values[i] *= held.factors[0][first + i / rows.row_values];
+  }
+}
+
+void scale_each_column(const RowChange::Held& held, uint64_t /*first*/, FloatRows rows) {
+  for (uint64_t i = 0; i < rows.values.size(); ++i) {
+    rows.values[i] *= held.factors[0][i % rows.row_values];
+  }
+}
+
+// Whether the module is not a feedforward module, as the shape of its factor says.
+bool scales_outputs(const MethodModule& given) {
+  const Tensor* const* factor = find_mapped(given.module.factors, "ia3_l");
+  return factor == nullptr || (*factor)->row_values() == 1;
+}
+
+Result<RowChange> ia3(const MethodModule& given) {
+  RowChange out;
+  const bool is_output = scales_outputs(given);
+  const uint64_t size = is_output != given.is_conv1d ? given.rows : given.columns;
+  CKPT_ASSIGN(const Tensor factor,
+              given.need("ia3_l", is_output ? std::vector<uint64_t>{size, 1}
+                                            : std::vector<uint64_t>{1, size}));
+  out.factors = {factor};
+  out.apply = is_output != given.is_conv1d ? scale_each_row : scale_each_column;
+  return out;
+}
+
+Result<RowChange> ia3_bias(const MethodModule& given) {
+  RowChange out;
+  if (!scales_outputs(given)) return out;
+  CKPT_ASSIGN(const Tensor factor, given.need("ia3_l", {given.columns, 1}));
+  out.factors = {factor};
+  out.apply = scale_each_column;
+  return out;
+}
+
+double dot(const double* a, const double* b, uint64_t size) {
+  return std::inner_product(a, a + size, b, 0.0);
+}
+
+// The columns of u become rows of length 1, with apply_GS orthogonal ones.
+void make_reflections(RowChange::Held& held) {
+  const auto rank = static_cast<uint64_t>(held.numbers[0]);
+  const bool is_orthogonal = held.numbers[1] != 0;
+  const RowChange::Floats u = std::move(held.factors[0]);
+  const uint64_t size = u.size() / rank;
+  std::vector<double> all(u.size());
+  for (uint64_t k = 0; k < rank; ++k) {
+    double* const own = all.data() + k * size;
+    for (uint64_t i = 0; i < size; ++i) own[i] = u[i * rank + k];
+    for (uint64_t j = 0; is_orthogonal && j < k; ++j) {
+      const double* const other = all.data() + j * size;
+      const double part = dot(other, own, size);
+      for (uint64_t i = 0; i < size; ++i) own[i] -= part * other[i];
+    }
+    const double norm = std::sqrt(dot(own, own, size));
+    for (uint64_t i = 0; i < size; ++i) own[i] /= norm;
+  }
+  held.factors[0].assign(all.begin(), all.end());
+}
+
+void reflect(const RowChange::Held& held, uint64_t /*first*/, FloatRows rows) {
+  const uint64_t size = rows.row_values;
+  const bool is_orthogonal = held.numbers[1] != 0;
+  std::vector<double> made(size), given(size), u(size);
+  for (uint64_t i = 0; i < rows.rows(); ++i) {
+    float* const row = rows.values.data() + i * size;
+    made.assign(row, row + size);
+    given = made;
+    for (auto at = held.factors[0].begin(); at != held.factors[0].end(); at += ptrdiff_t(size)) {
+      u.assign(at, at + ptrdiff_t(size));
+      const double part = 2 * dot((is_orthogonal ? given : made).data(), u.data(), size);
+      for (uint64_t j = 0; j < size; ++j) made[j] -= part * u[j];
+    }
+    std::transform(made.begin(), made.end(), row, [](double x) { return static_cast<float>(x); });
+  }
+}
+
+Result<RowChange> hra(const MethodModule& given) {
+  CKPT_ASSIGN(const Tensor u, given.need("hra_u", {given.columns, 0}));
+  RowChange out;
+  out.factors = {u};
+  out.numbers = {double(u.row_values()), given.config().option("apply_GS", 0)};
+  out.prepared_values = 3 * u.values() + 6 * given.columns;
+  out.prepare = make_reflections;
+  out.apply = reflect;
+  return out;
+}
+
+// B [r, c] of MiSS, and the number of its columns.
+void add_repeated(const RowChange::Held& held, uint64_t first, FloatRows rows) {
+  const RowChange::Floats& b = held.factors[0];
+  const auto columns = static_cast<uint64_t>(held.numbers[0]);
+  const uint64_t rank = b.size() / columns;
+  for (uint64_t i = 0; i < rows.rows(); ++i) {
+    float* const row = rows.values.data() + i * rows.row_values;
+    const float* const own = b.data() + (first + i) % columns;
+    for (uint64_t j = 0; j < rows.row_values; ++j) row[j] += own[j % rank * columns];
+  }
+}
+
+// B [outputs / r, r, r] of MiSS, and r.
+void add_blocks(const RowChange::Held& held, uint64_t first, FloatRows rows) {
+  const auto rank = static_cast<uint64_t>(held.numbers[0]);
+  RowChange::Floats delta(rows.row_values);
+  for (uint64_t i = 0; i < rows.rows(); ++i) {
+    const auto row = rows.values.subspan(i * rows.row_values, rows.row_values);
+    const uint64_t block = (first + i) / rank;
+    const auto b = std::span(held.factors[0]).subspan(block * rank * rank, rank * rank);
+    const float* const own = b.data() + (first + i) % rank * rank;
+    held.product({row, b, rank, 1}, {delta, rank});
+    for (uint64_t j = 0; j < row.size(); ++j) row[j] += delta[j] + own[j % rank];
+  }
+}
+
+Result<RowChange> miss(const MethodModule& given) {
+  RowChange out;
+  const std::string& start = given.config().start;
+  if (start == "bat") {
+    CKPT_ASSIGN(const Tensor b, given.need("miss_block", {0, 0, 0}));
+    const uint64_t rank = b.row_values();
+    CKPT_TRY(given.need("miss_block", {given.rows / rank, rank, rank}));
+    if (given.rows % rank != 0 || given.columns % rank != 0) {
+      return corrupt("tensor '{}': the weight [{}, {}] has no blocks of {}", b.name, given.rows,
+                     given.columns, rank);
+    }
+    out.factors = {b};
+    out.numbers = {double(rank)};
+    out.apply = add_blocks;
+    return out;
+  }
+  CKPT_ASSIGN(const Tensor b, given.need("miss_block", {0, start == "mini" ? 0 : given.rows}));
+  if (given.rows % b.row_values() != 0) CKPT_TRY(given.need("miss_block", {0, given.rows}));
+  out.factors = {b};
+  out.numbers = {double(b.row_values())};
+  out.apply = add_repeated;
+  return out;
+}
+
+}  // namespace
+
+extern constinit const AdapterMethod kIa3{.type = "IA3",
+                                          .name = "IA3",
+                                          .factors = " ia3_l ",
+                                          .keys = " feedforward_modules init_ia3_weights ",
+                                          .has_conv1d = true,
+                                          .rows = ia3,
+                                          .bias = ia3_bias};
+
+extern constinit const AdapterMethod kHra{.type = "HRA",
+                                          .name = "HRA",
+                                          .factors = " hra_u ",
+                                          .keys = " apply_GS init_weights ",
+                                          .rows = hra};
+
+extern constinit const AdapterMethod kMiss{.type = "MISS",
+                                           .name = "MiSS",
+                                           .factors = " miss_block ",
+                                           .keys = " miss_dropout mini_r init_weights ",
+                                           .rows = miss};
+
+}  // namespace ckpt

@@ -1,0 +1,42 @@
+// Adapters of PEFT's methods other than LoRA: a row of a table for each method, with the names of
+// its tensors and the function that turns weight and tensors into the merged weight.
+//
+//   rows       the weight's rows change one by one (core/computed/row_change.h)
+//   product    a product is added, as LoRA's (core/computed/low_rank_source.h)
+#pragma once
+
+#include <string_view>
+
+#include "core/computed/row_change.h"
+#include "transforms/lora/adapter.h"
+#include "transforms/lora/model_weights.h"
+
+namespace ckpt {
+
+// Tensors of one module, and the weight [rows, columns] that they are for.
+struct MethodModule {
+  const Adapter& adapter;
+  const AdapterModule& module;
+  uint64_t rows, columns;
+  bool is_conv1d;  // [inputs, outputs]
+  float scale;
+  const Codec& type;  // of the weight
+  Codecs codecs;
+
+  const AdapterConfig& config() const { return adapter.config; }
+  // The tensor `factor`, of this shape; 0: any size. Fails: kCorrupt.
+  Result<Tensor> need(std::string_view factor, const std::vector<uint64_t>& shape) const;
+  bool has(std::string_view factor) const { return module.factors.contains(factor); }
+};
+
+
+// Merges a module; `factor` multiplies its scale. Fails: kCorrupt, kUnsupported; as
+// ModelWeights::merge and change.
+struct MethodMerge {
+  const Adapter& adapter;
+  double factor;
+  const Context& context;
+};
+Status merge_method(const AdapterModule& module, const MethodMerge& how, ModelWeights& weights);
+
+}  // namespace ckpt

@@ -77,7 +77,10 @@ TrainerPath with_level(const TrainerPath& path) {
   return {"model", key.substr(kModel.size())};
 }
 
-bool is_of_hf(std::string_view name) { return name.starts_with("model.") || is_of_head(name); }
+// Trainers have names like "output.weight", too.
+bool is_of_hf(std::string_view name) {
+  return name.starts_with("model.") || (is_of_head(name) && !name.starts_with("output."));
+}
 
 std::string without_wrappers(std::string_view name) {
   std::vector<std::string> parts;

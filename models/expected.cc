@@ -1,7 +1,7 @@
 // All parameters of a model: the rows of its table, once for each layer and expert.
 //
-// A row has the same shape in all layers, so its shape is computed once. The tables in
-// models/families name their sources.
+// The shape of a row follows from the fields, of which some may list a number for each layer. The
+// tables in models/families name their sources.
 #include <algorithm>
 
 #include "core/base/numbers.h"
@@ -22,6 +22,8 @@ constexpr ParameterRule kMtp[] = {
 };
 // clang-format on
 
+// A layer that is not one for multi-token prediction.
+constexpr std::string_view kTrunk = "trunk";
 constexpr std::string_view kPer = "per:";  // before the field that gives the count of {}
 
 struct LayerKind : ResolvedLayer {
@@ -32,7 +34,8 @@ struct LayerKind : ResolvedLayer {
 // Whether a word of ParameterRule::when is a field, not a kind of layer or of checkpoint.
 bool is_field(std::string_view word) {
   constexpr std::string_view kKinds =
-      " mamba attention conv mlp moe nextn optional sparse dense stacked separate head classifier ";
+      " mamba attention conv mlp moe nextn trunk optional sparse dense stacked separate head"
+      " classifier ";
   return !has_word(kKinds, word) && !word.ends_with("_attention") && !word.starts_with(kPer);
 }
 
@@ -55,7 +58,6 @@ class Expansion {
     if (experts_ == 0) CKPT_SET(experts_, text_.count_or_zero("n_routed_experts"));
     CKPT_ASSIGN(sparse_step_, text_.count_or_zero("decoder_sparse_step"));
     CKPT_TRY(find_kinds());
-    CKPT_TRY(add_nextn_kinds());
     for (uint64_t layer = 0; layer < kinds_.size(); ++layer) {
       kinds_[layer].is_stacked = form_.is_stacked(layer_name(layer));
     }
@@ -70,16 +72,20 @@ class Expansion {
   Status find_kinds() {
     const Fields all(configs_.text, configs_.defaults.defaults, configs_.rules.defaults,
                      ReadBy::kAll);
-    CKPT_ASSIGN(auto layers, resolve_layers(all, configs_.defaults, layers_));
-    for (ResolvedLayer& layer : layers) kinds_.push_back({std::move(layer)});
-    return {};
-  }
-
-  Status add_nextn_kinds() {
-    if (!form_.has_mtp || !configs_.rules.has_nextn) return {};
-    CKPT_ASSIGN(const uint64_t count, text_.count_or_zero(kNextnCountField));
-    CKPT_TRY(check_layers(kNextnCountField, count));
-    kinds_.resize(kinds_.size() + count, {{"full_attention", has_experts()}, true});
+    uint64_t drafts = 0;
+    if (form_.has_mtp && configs_.rules.has_nextn) {
+      CKPT_SET(drafts, all.count_or_zero(kNextnCountField));
+      CKPT_TRY(check_layers(kNextnCountField, drafts));
+    }
+    CKPT_ASSIGN(auto layers, resolve_layers(all, configs_.defaults, layers_ + drafts));
+    // Without a list that counts layers for multi-token prediction, those are like most.
+    const bool is_listed = !list_in(configs_.text, "moe_layer_freq").empty() ||
+                           text_of(configs_.text, "moe_layers_enum") != nullptr;
+    for (ResolvedLayer& layer : layers) {
+      const bool is_draft = kinds_.size() >= layers_;
+      if (is_draft && !is_listed) layer = {"full_attention", has_experts()};
+      kinds_.push_back({std::move(layer), is_draft});
+    }
     return {};
   }
 
@@ -111,13 +117,14 @@ class Expansion {
       return add(is_inner ? form_.root + std::string(rule.name.substr(6)) : std::string(rule.name),
                  rule, shape, ModelPart::kText);
     }
-    std::vector<uint64_t> shape;
     for (uint64_t layer = 0; layer < kinds_.size(); ++layer) {
       if (!holds(rule.when, kinds_[layer])) continue;
-      if (shape.empty()) CKPT_SET(shape, text_.shape(rule.shape));
+      text_.set_layer(layer);
+      CKPT_ASSIGN(const std::vector<uint64_t> shape, text_.shape(rule.shape));
       CKPT_TRY(add_in_layer(layer_name(layer), rule, shape,
                             kinds_[layer].is_nextn ? ModelPart::kMtp : ModelPart::kText));
     }
+    text_.set_layer(std::nullopt);
     return {};
   }
 
@@ -172,6 +179,8 @@ class Expansion {
         is_met = word == kind.type;
       } else if (word == "nextn") {
         is_met = kind.is_nextn;
+      } else if (word == kTrunk) {
+        is_met = !kind.is_nextn;
       } else if (word == "optional" || word.starts_with(kPer)) {
         is_met = true;
       } else if (word == "sparse" || word == "dense") {
@@ -193,6 +202,10 @@ class Expansion {
     return is_usual ? std::string_view(form_.root) : configs_.rules.root;
   }
   std::string layer_name(uint64_t layer) const {
+    const std::string_view drafts = configs_.rules.draft_layers;
+    if (layer >= layers_ && !drafts.empty()) {
+      return fmt::format("{}{}", drafts, layer - layers_);
+    }
     return fmt::format("{}{}{}", root(), configs_.rules.layers, layer);
   }
   bool has_experts() const { return experts_ > 0 && sparse_step_ > 0; }
@@ -217,6 +230,7 @@ void ModelForm::note_experts(std::string_view name) {
   const size_t at = name.find(kExperts);
   if (at == name.npos) return;
   const bool is_listed = number_after(name.substr(at), kExperts).has_value();
+  if (!is_listed && name.find("_proj", at) == name.npos) return;  // a bias of the router
   (is_listed ? listed : stacked).emplace(name.substr(0, at));
 }
 

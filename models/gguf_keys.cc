@@ -5,7 +5,7 @@
 // "name:kind"; the kinds are
 //   u, f, b, t     a number, a float, a flag, a text
 //   U              a number or one a block; T the same but for blocks of multi-token prediction;
-//                  F as T, with floats
+//                  F as T, with floats; G floats, one a block
 //   P              a number, or a number or flag for each block
 //   A              a list of flags or numbers; S four sections of rope; L a list of the tokenizer;
 //                  C a list of texts
@@ -88,7 +88,7 @@ constexpr std::string_view kKeysOfArchitecture =
     " ple.ngram_size:u posnet.block_count:u posnet.embedding_length:u rescale_every_n_layers:u"
     " rope.scale_linear:f rope.scaling.yarn_attn_factor:f rope.scaling.yarn_ext_factor:f"
     " router_logit_softcapping:f selector_rank:u selector_top_k:u skip_loop_final_norm:b"
-    " ssm.dt_b_c_rms:b swiglu_clamp_exp:f swiglu_clamp_shexp:f swin_norm:b target_hidden_size:u"
+    " ssm.dt_b_c_rms:b swiglu_clamp_exp:G swiglu_clamp_shexp:G swin_norm:b target_hidden_size:u"
     " target_layers:A time_decay_extra_dim:u time_mix_extra_dim:u token_shift_count:u"
     " wkv.head_size:u ";
 
@@ -152,7 +152,8 @@ char kind_in(std::string_view list, std::string_view key) {
 MetaType type_of_kind(char kind) {
   switch (kind) {
     case 'f':
-    case 'F': return MetaType::kF32;
+    case 'F':
+    case 'G': return MetaType::kF32;
     case 'b': return MetaType::kBool;
     case 't': return MetaType::kText;
     case 'S':

@@ -65,7 +65,7 @@ uint64_t window_of(const Fields& text) {
 
 // The fields that decide the kind of each layer. The first one that is present wins.
 struct LayerFields {
-  const JsonValue* list = nullptr;         // layer_types or layers_block_type
+  const JsonValue* list = nullptr;         // layer_types, layers_block_type, or numbers for windows
   uint64_t interval = 0, full_rest = 0;    // full attention: layer % interval; others are linear
   const std::string* letters = nullptr;    // Nemotron-H: M Mamba, * attention, - an MLP, E experts
   const JsonValue* full_layers = nullptr;  // LFM2: layers with attention; others are convolutions
@@ -75,6 +75,7 @@ struct LayerFields {
   bool has_window = false, is_chunked = false;
   uint64_t full_end = UINT64_MAX;  // a layer that has full attention in any case
   std::set<uint64_t> full, dense;
+  std::optional<std::set<uint64_t>> sparse;  // moe_layers_enum: "3,4,5"
   // A layer has experts if it is a sparse_step-th, counted from 1, layer % sparse_interval is
   // sparse_rest, and it is not one of the leading_dense first.
   uint64_t experts = 0, sparse_step = 0, leading_dense = 0, sparse_interval = 0, sparse_rest = 0;
@@ -83,6 +84,9 @@ struct LayerFields {
     constexpr std::string_view kLetters = "M*-E", kTypes[] = {"mamba", "attention", "mlp", "moe"};
     const JsonValue* entry = list != nullptr && layer < list->size() ? &(*list)[layer] : nullptr;
     if (entry != nullptr && entry->is_string()) return entry->get_ref<const std::string&>();
+    if (entry != nullptr && entry->is_number()) {
+      return *entry == 0 ? "full_attention" : "sliding_attention";
+    }
     if (interval != 0) return layer % interval == full_rest ? "full_attention" : "linear_attention";
     if (letters != nullptr) {
       const size_t at = layer < letters->size() ? kLetters.find((*letters)[layer]) : kLetters.npos;
@@ -105,7 +109,8 @@ struct LayerFields {
     const JsonValue& types = list_in(config, "mlp_layer_types");
     if (layer < types.size()) return types[layer] == "sparse";
     const JsonValue& flags = list_in(config, "moe_layer_freq");
-    if (layer < flags.size()) return flags[layer] != 0;
+    if (!flags.empty()) return layer < flags.size() && flags[layer] != 0;
+    if (sparse) return sparse->contains(layer);
     if (layer < leading_dense || (layer + 1) % sparse_step != 0) return false;
     if (sparse_interval != 0 && layer % sparse_interval != sparse_rest) return false;
     const auto end = number(known(config, "moe_layer_end_index"));  // -1: up to the last layer
@@ -135,8 +140,9 @@ Result<LayerFields> layer_fields(const Fields& text, const Family& table, uint64
     const JsonValue* found = known(config, field);
     return found != nullptr && found->is_array() ? found : nullptr;
   };
-  out.list = known(config, "layer_types") != nullptr ? list_of("layer_types")
-                                                     : list_of("layers_block_type");
+  for (const char* field : {"layer_types", "layers_block_type", "hybrid_layer_pattern"}) {
+    if (out.list == nullptr && (known(config, field) != nullptr)) out.list = list_of(field);
+  }
   if (out.list == nullptr) {
     CKPT_ASSIGN(out.interval, text.count_or_zero("full_attention_interval"));
     out.full_rest = out.interval - 1;
@@ -168,6 +174,13 @@ Status read_experts(const Fields& text, LayerFields& out) {
     CKPT_ASSIGN(out.sparse_rest, text.count_or_zero("expert_layer_offset"));
   }
   out.dense = numbers_in(list_in(text.config(), "mlp_only_layers"));
+  if (const std::string* listed = text_of(text.config(), "moe_layers_enum")) {
+    out.sparse.emplace();
+    for (std::string_view rest = *listed; !rest.empty();) {
+      const auto layer = number_from<uint64_t>(take_word(rest, ','));
+      if (layer) out.sparse->insert(*layer);
+    }
+  }
   return {};
 }
 
@@ -212,7 +225,10 @@ std::pair<uint64_t, uint64_t> attention_values(const auto& number, const Family&
   const uint64_t heads = number("num_attention_heads", 0);
   const uint64_t key_heads = number("num_key_value_heads", heads);
   const uint64_t width = number("head_dim", heads == 0 ? 0 : number("hidden_size", 0) / heads);
-  uint64_t full = 2 * key_heads * width, windowed = full;
+  const uint64_t values = number("v_head_dim", width);
+  uint64_t full = key_heads * (width + values);
+  uint64_t windowed =
+      number("swa_num_key_value_heads", number("sliding_groups", key_heads)) * (width + values);
   // One latent vector for all heads, and what an indexer looks through.
   if (const uint64_t rank = number("kv_lora_rank", 0); rank > 0) {
     const uint64_t turned = number("qk_rope_head_dim", 0);
@@ -264,7 +280,9 @@ std::optional<ResolvedModel> resolve_config(const JsonValue& root) {
   const JsonValue& list = list_in(config, "layer_types");
   const std::string* letters = text_of(config, "hybrid_override_pattern");
   const bool has_linear = number("linear_num_value_heads") > 0;
-  const bool is_short = (!list.empty() && list.size() != count) ||
+  const bool may_be_longer = table->nextn == NextnLayers::kKept;
+  const bool is_short = (!list.empty() && list.size() != count &&
+                         (list.size() < count || !may_be_longer)) ||
                         (has_linear && list.empty() && number("full_attention_interval") == 0) ||
                         (letters != nullptr && letters->size() != count);
   if (!fields || is_short) return std::nullopt;

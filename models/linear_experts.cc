@@ -1,7 +1,8 @@
+#include "models/linear_experts.h"
+
 // Names of gpt-oss as Unsloth saves it. Source: unsloth_zoo temporary_patches/gpt_oss.py.
 #include "core/base/numbers.h"
 #include "core/base/words.h"
-#include "models/models.h"
 
 namespace ckpt {
 

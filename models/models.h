@@ -25,6 +25,8 @@
 #include "core/model/checkpoint.h"
 #include "core/model/metadata.h"
 #include "models/gguf_tables.h"
+#include "models/linear_experts.h"
+#include "models/mlx_rules.h"
 #include "models/resolved.h"
 #include "models/row_lists.h"
 
@@ -96,6 +98,8 @@ enum class Change : uint8_t {
   kDecay,             // kValueSingles, then -exp(x)
   kConvolution,       // axes of length 1 dropped, then kValueRowsAfterQk
   kExpert,            // one expert of many: {} twice, layer and expert; stacked when all were seen
+  kFilledTokenRows,   // rows of zeros behind, up to as many as config.json has tokens
+  kStreams,           // one of altup_num_inputs - 1 tensors, which are stacked by the number in {}
   kTokenRows,         // as many rows as config.json has tokens, where there are more
   kExpertsGateUp,     // {experts, gate and up, hidden}: two tensors, `to` and `second`
   kNegExp,            // -exp(x)
@@ -113,6 +117,7 @@ enum class Change : uint8_t {
   kAnswersAndAll,     // the same; in `second`, all rows
   kPositions,         // rows behind that of pad_token_id, the padding token
   kQkvOfHeads,        // rows of each head are q k v: all q, all k, all v
+  kQkvOfGroups,       // rows of each head of keys are its q, k, v: all q and k in pairs, all v
   kQkvz,              // rows of each key head are q k v z: `to` gets all q, k, v; `second` all z
 };
 
@@ -124,7 +129,7 @@ struct NameRule {
   std::string_view to;    // "blk.{}.attn_q"; empty: the tensor is left out
   Change change = Change::kNone;
   Store store = Store::kByRules;
-  std::string_view second = {};  // where a change gives two tensors
+  std::string_view second = {};  // where a change gives several tensors: words, the others
   // Fields of config.json that all values are multiplied by, "field/0" for an entry of a list; a
   // list has one number for each part of the rows (Family::row_parts). Absent: 1.
   std::string_view factors = {};
@@ -169,13 +174,22 @@ enum class KeySource : uint8_t {
   kFullHead,            // size of a head where attention is full: global_head_dim, per_layer_config
   kFullOrSlidingHeads,  // key/value heads of each layer, when those of full attention are others
   kWideFeedForward,     // sizes by layer, when layers that share keys and values have twice as many
+  kCountsOfKinds,       // "FULL SLIDING": one of two counts for each block, by its attention
+  kCountsOfLayers,      // "LIST ONE": a count for each layer, or one for all
+  kLimits,              // a real number for each block; nothing where one for all is 0
+  kQuantiles,           // of the normal distribution, for each number of a list
+  kLeadingDense,        // layers before the first with experts
+  kRotaryOfKind,        // head size x partial_rotary_factor (1 when absent) of this kind
   kSlidingRotary,       // head_dim x partial_rotary_factor next to the kinds of attention, 1
   kDeepstack,           // entries of this list of vision_config; 3 when it does not say
   kSharedWidth,         // intermediate_size / key-value heads, when the field is not 0
   kRotaryPart,          // a field, which must be there, x hidden_size / attention heads
   kRatio,               // a field / another, a real number
   kByRootOfLayers,      // a field / the square root of num_hidden_layers
-  kAlphaRope,           // several keys: dynamic RoPE with an alpha, written as a larger base
+  kAlphaRope,           // several keys: dynamic RoPE with an alpha, usually `fields`, as a base
+  kXdRope,              // several keys: the same with sections, which llama.cpp computes with
+  kUnlessOne,           // takes the key away where it is 1
+  kDeepstackMapping,    // for each block, which output of projectors is added before it; -1: none
   kLayerScalars,        // one number a layer: the value of the tensor `fields`; {} is the layer
   kSlidingWindow,       // sliding_window, unless sliding_window_pattern is 1
   kPositionCount,       // a field, less the rows that kPositions drops
@@ -213,7 +227,10 @@ enum class PieceFile : uint8_t { kIgnored, kPreferred, kRequired };
 struct TokenizerRules {
   PieceFile piece_file = PieceFile::kIgnored;  // tokenizer.model; preferred to tokenizer.json
   ByteFallback byte_fallback = ByteFallback::kRefused;
-  std::string_view ranks = {};     // name of the pre-tokenizer that goes with tiktoken.model
+  std::string_view ranks = {};     // name of the pre-tokenizer that goes with ranks_file
+  std::string_view ranks_file = "tiktoken.model";
+  std::string_view ranked_specials = {};  // behind the ranks, in front of <|extra_0|> and so on
+  std::optional<uint64_t> bos_id = {};  // said last, whatever the files say
   bool keeps_added_texts = false;  // added tokens as Phi-3's class has them
   bool is_llama = false;          // writes add_prefix_space; two sizes of vocabulary are exceptions
   bool says_prefix_last = false;  // add_prefix_space, behind all other keys
@@ -221,6 +238,10 @@ struct TokenizerRules {
   bool adds_bos = false;                        // said last, whatever the files say
   std::optional<bool> adds_space_prefix = {};   // said last, whatever the files say
   std::string_view end_of_chat = {};  // the special token that becomes EOS
+  bool is_internlm2 = false;  // has pieces of its own kind, and a key for the first space
+  bool prefers_template_file = false;  // chat_template.jinja, in the converter too
+  std::string_view control_token = {};  // a token of this text is one
+  bool ends_by_config = false;  // EOT: the first of several EOS in config.json that is not BOS
   bool ends_by_generation = false;  // EOT: the first of several EOS in generation_config.json
   std::string_view special_tokens = {};  // "bos=[GO] eot=<end>": where nothing else names them
   // An encoder: WordPiece and unigram vocabularies are taken, and a key has the number of segments
@@ -286,6 +307,7 @@ struct Family {
   // tables omit them. has_bare_names: files may omit `root`.
   std::string_view root = "model.", layers = "layers.", prefixes = {};
   bool has_bare_names = false;
+  std::string_view draft_layers = {};  // in front of the number of one for multi-token prediction
   bool has_mtp = false;          // mtp.* may exist outside the model; they become layers
   std::span<const FamilyVariant> variants = {};  // the first that applies takes its place
   std::string_view norm_groups = {};             // field that counts the groups of kNormGroups
@@ -417,7 +439,9 @@ const TowerTable* tower_of(std::string_view wrapper_type);  // nullptr: the wrap
 
 // Names of towers and projectors begin with these.
 inline constexpr std::string_view kTowerRoots[] = {"model.visual.", "vision_tower.",
-                                                   "vision_model.", "multi_modal_projector."};
+                                                   "vision_model.", "multi_modal_projector.",
+                                                   "layerwise_projectors.", "spatial_projectors.",
+                                                   "vit."};
 
 // `hidden` is the text part's hidden_size. Fails as expected_parameters() does.
 Result<std::vector<Parameter>> expected_tower(const TowerTable& tower, const JsonValue& wrapper,
@@ -553,35 +577,5 @@ struct OllamaFamily {
   std::string_view architecture, renderer, parser;
 };
 OllamaFamily ollama_family(std::string_view architecture);
-
-// A tensor of one expert of gpt-oss, as Unsloth saves it: a linear layer, whose weight is turned
-// relative to the stack. nullopt: of no such layer.
-struct LinearExpert {
-  std::string stack;  // "model.layers.0.mlp.experts.down_proj_bias"
-  uint64_t number;
-};
-std::optional<LinearExpert> linear_expert(std::string_view name);
-// The released name of another tensor of such a model: its router is a linear layer, too.
-std::string name_beside_stacks(std::string name);
-
-// ---- MLX -------------------------------------------------------------------------------------
-
-// A row of data/mlx.txt: a tensor that MLX saves otherwise than the model's release has it.
-struct MlxRule {
-  std::string_view change, from, to, second, model_types;
-};
-struct MlxTensors {
-  std::vector<std::pair<size_t, const MlxRule*>> changed;  // by number of the tensor
-  std::vector<const MlxRule*> prefixes;
-  bool is_quantized = false;
-  std::string unknown_type;  // model_type of a class whose changes are not known; else empty
-  bool empty() const { return changed.empty() && !is_quantized; }
-};
-// Reads names, types and shapes. None for a checkpoint that is not of safetensors.
-MlxTensors find_mlx_tensors(const Checkpoint& checkpoint);
-
-// The way out of folders that MLX quantized.
-inline constexpr std::string_view kMlxDequantize =
-    "mlx_lm.convert --hf-path IN --mlx-path OUT --dequantize, and then OUT";
 
 }  // namespace ckpt

@@ -98,7 +98,9 @@ std::vector<std::string> gguf_names_of(std::string_view module) {
     block = fmt::format("blk.{}.", number_after(module.substr(layers), kLayers).value_or(0));
   }
   std::vector<std::string> out;
-  for (std::string_view to : {rule->to, rule->second}) {
+  std::vector<std::string_view> targets = split_words(rule->second);
+  targets.insert(targets.begin(), rule->to);
+  for (std::string_view to : targets) {
     constexpr std::string_view kBlock = "blk.{}.";
     if (to.empty()) continue;
     if (to.starts_with(kBlock)) to.remove_prefix(kBlock.size());

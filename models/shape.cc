@@ -20,6 +20,15 @@ bool is_number(const ClassDefault& row) {
   return row.compute == nullptr && row.value[0] >= '0' && row.value[0] <= '9';
 }
 
+// The number that a list has for a layer, or for all; without one, the list itself.
+const JsonValue& entry_of(const JsonValue& list, std::optional<uint64_t> layer) {
+  if (!list.is_array() || list.size() < 2) return list;
+  if (layer && *layer < list.size()) return list[*layer];
+  const bool are_equal =
+      std::ranges::all_of(list, [&](const JsonValue& entry) { return entry == list[0]; });
+  return are_equal ? list[0] : list;
+}
+
 Failure too_large(std::string_view text) {
   return unsupported("config.json: {} is beyond 64 bits", text);
 }
@@ -57,6 +66,7 @@ const JsonValue* Fields::declared(std::string_view field) const {
 
 Result<uint64_t> Fields::count(std::string_view field, int depth) const {
   if (const JsonValue* found = declared(field)) {
+    found = &entry_of(*found, layer_);
     if (found->is_boolean()) return found->get<bool>() ? 1 : 0;  // as Python counts
     const auto value = whole(*found);
     if (value && *value <= UINT32_MAX) return *value;

@@ -1,6 +1,7 @@
 // Numbers of a configuration, and shapes made of them; private to models/.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,9 @@ class Fields {
   // The same, 0 where nothing says it.
   Result<uint64_t> count_or_zero(std::string_view field) const;
   bool is_true(std::string_view field) const;
+  // A field may be a list of numbers, one for each layer: the number of `layer` counts; without a
+  // layer all must be equal.
+  void set_layer(std::optional<uint64_t> layer) { layer_ = layer; }
   const JsonValue& config() const { return config_; }
   // Its value in config.json, under either name where it has two; nullptr if absent or null.
   const JsonValue* declared(std::string_view field) const;
@@ -43,6 +47,7 @@ class Fields {
   const JsonValue& config_;
   std::span<const ClassDefault> defaults_, others_;
   ReadBy rows_;
+  std::optional<uint64_t> layer_;
 };
 
 // As in resolved.h, for fields that are already completed with defaults.

@@ -200,7 +200,7 @@ void check_layer_kinds(const CheckContext& context, const std::vector<std::strin
 constexpr std::string_view kLayerTypeList = "layer types";
 
 // Classes of configuration that vLLM has itself and that compare the list with nothing.
-constexpr std::string_view kFreeLayerTypes = " step3_text step3p5 ";
+constexpr std::string_view kFreeLayerTypes = " step3_text ";
 
 // Whether the program's transformers takes the word for a class, or makes another of it: 5 compares
 // those of all classes with its list. llama.cpp's converter reads the file itself then.
@@ -245,8 +245,10 @@ void check_layer_types(const CheckContext& context) {
                        (is_old && has_quirk(context.on.text_type, "ignores_layer_types"));
   if (context.is(Program::kVllm) && is_free) return;
   const auto layers = whole(*count);
+  const bool lists_drafts = has_quirk(context.on.text_type, "lists_drafts_too");
   const bool may_be_longer =
-      context.is(Program::kVllm) && has_quirk(context.on.text_type, "takes_longer_layer_types");
+      (lists_drafts && !context.is(Program::kTransformers)) ||
+      (context.is(Program::kVllm) && has_quirk(context.on.text_type, "takes_longer_layer_types"));
   if (layers && *layers != types.size() && !(may_be_longer && *layers < types.size())) {
     // The classes of 5.x compare them, and of 4.57 those that have layer_types.
     const bool is_compared = !context.profile.has_transformers_4() ||

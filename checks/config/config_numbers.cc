@@ -207,7 +207,9 @@ void check_chosen_experts(const CheckContext& context) {
   for (const auto field : split_words(fields)) {
     const JsonValue* chosen = member(context.on.text_config(), field);
     if (chosen == nullptr || (chosen->is_null() && experts == nullptr)) continue;
-    const auto count = whole(*chosen);
+    // One number for each layer, or for all.
+    const bool is_listed = chosen->is_array() && chosen->size() > 1;
+    const auto count = whole(is_listed ? *std::ranges::max_element(*chosen) : *chosen);
     if (count == 0 && most == 0) continue;  // a dense model of a class that may have experts
     if (count && *count > 0 && *count <= most) continue;
     const bool is_refused = !context.profile.serves() && !context.profile.has_transformers_4() &&
@@ -305,8 +307,8 @@ void check_theta_number(const CheckContext& context) {
     theta = member(*rope, "rope_theta");
   }
   if (theta == nullptr || counts_as_number(*theta)) return;
-  const bool is_by_layer = theta->is_array() && context.on.text_type == "step3p5";
-  if (is_by_layer && context.is(Program::kVllm)) return;
+  const bool is_by_layer = theta->is_array() && has_quirk(context.on.text_type, "lists_rope_theta");
+  if (is_by_layer && !context.is(Program::kTransformers)) return;
   context.tell("config.json: rope_theta", "{}; expected a number", theta->dump());
 }
 

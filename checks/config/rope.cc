@@ -356,8 +356,7 @@ std::string fault_of_length(const CheckContext& context, const Rope& rope) {
   const JsonValue& declared = *rope.declared;
   const bool is_asked = context.is(Program::kVllm) && declared.is_object() &&
                         context.profile.has_transformers_4() &&
-                        !has_quirk(context.on.model_type, "yarn_without_length") &&
-                        !context.on.model_type.starts_with("gemma3n");
+                        !has_quirk(context.on.model_type, "yarn_without_length");
   if (!is_asked) return {};
   const Family* table = context.on.parameters.table;
   if (table != nullptr && has_word(table->quirks, "yarn_of_any_type")) {
@@ -375,10 +374,11 @@ std::string fault_of_program(const CheckContext& context, const std::string& nam
     return fmt::format("type '{}', which {} does not have", name, context.profile.help);
   }
   const Family* table = context.on.parameters.table;
-  const auto takes_alpha = [](const KeyRule& rule) { return rule.source == KeySource::kAlphaRope; };
-  if (name == "dynamic" && table != nullptr && std::ranges::any_of(table->keys, takes_alpha)) {
-    return {};
-  }
+  const auto takes_alpha = [](const KeyRule& rule) {
+    return rule.source == KeySource::kAlphaRope || rule.source == KeySource::kXdRope;
+  };
+  const bool has_alpha = name == "dynamic" || name == "xdrope";
+  if (has_alpha && table != nullptr && std::ranges::any_of(table->keys, takes_alpha)) return {};
   if (is_known_here && program == Program::kLlamaCpp && !has_word(kConvertedTypes, name)) {
     return fmt::format("type '{}', which the converter ignores", name);
   }

@@ -44,8 +44,8 @@ std::string fault_of_array(const MetaArray& array, char kind, const KeyCounts& c
     return fmt::format("{} values; expected at most 512", array.count());
   }
   const MetaType own = are_texts ? MetaType::kText : MetaType::kF32;
-  const bool is_right =
-      are_texts || kind == 'F' ? array.element == own : is_flag_or_number(array.element);
+  const bool is_right = are_texts || kind == 'F' || kind == 'G' ? array.element == own
+                                                                : is_flag_or_number(array.element);
   return is_right ? std::string() : fmt::format("an array of {}", name(array.element));
 }
 

@@ -104,6 +104,7 @@ void GgufNumbers::add_file(JsonValue& out) const {
       {"indexer_head", "attention.indexer.head_count"},
       {"indexer_k", "attention.indexer.key_length"},
       {"lora_kv", "attention.kv_lora_rank"},
+      {"streams", "hyper_connection.count"},
       {"dense_2_out", "dense_2_feat_out"},
       {"dense_3_in", "dense_3_feat_in"}};
   for (const auto& [word, key] : kKeys) out[word] = number(key);
@@ -159,6 +160,8 @@ void GgufNumbers::add_heads(JsonValue& out, uint64_t block, std::string_view end
     value = number("attention.value_length_swa", value);
     turned = number("rope.dimension_count_swa", turned);
   }
+  const Tensor* gate = checkpoint_.find_tensor(fmt::format("blk.{}.attn_gate.weight", block));
+  set("gate", gate != nullptr && gate->rows() == heads * key ? heads * key : heads);
   set("head", heads);
   set("head_kv", key_heads);
   set("k", key);
@@ -197,6 +200,8 @@ void GgufNumbers::add_kinds(JsonValue& out, uint64_t block) const {
   out["nextn"] = is_nextn;
   out["first"] = block == 0;
   out["recurrent"] = is_recurrent(block);
+  out["owns_indexer"] = number("attention.indexer.top_k") > 0 &&
+                        number_of("attention.indexer.types", block, 1) != 0;
   out["has_kv"] = block + number("attention.shared_kv_layers") < blocks_;
   bool is_full_first = !slides(block);
   for (uint64_t before = 0; is_full_first && before < block; ++before) {

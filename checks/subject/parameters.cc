@@ -21,7 +21,8 @@ constexpr std::string_view kBuffers[] = {"rotary_emb.inv_freq",
                                          ".attn.bias",
                                          ".attn.masked_bias"};
 bool is_in_tower(std::string_view name) {
-  return std::ranges::any_of(kTowerRoots,
+  return name == "image_newline" ||
+         std::ranges::any_of(kTowerRoots,
                              [name](std::string_view root) { return name.starts_with(root); });
 }
 // The last words of entries that accompany a quantized weight.
@@ -52,7 +53,8 @@ class Names {
         const bool is_inner = rule.name.starts_with(root_);
         const std::string_view own = is_inner ? rule.name.substr(root_.size()) : rule.name;
         (is_inner ? inner_ : outer_).push_back(own.substr(0, own.find('.') + 1));
-        if (rule.name == "embed_out.weight") head_ = "embed_out.";
+        const bool is_other = is_of_head(rule.name) && !rule.name.starts_with("lm_head.");
+        if (is_other) head_ = rule.name.substr(0, rule.name.find('.') + 1);
       }
     }
   }
@@ -95,7 +97,7 @@ class Names {
     return is_text ? NameKind::kText : NameKind::kOther;
   }
 
-  // Newer releases of transformers also read GPT-NeoX's head under the name lm_head.
+  // Newer releases of transformers read heads with other names under the name lm_head, too.
   bool is_other_head(std::string_view tail) const {
     return !head_.empty() && tail.starts_with("lm_head.");
   }
@@ -314,6 +316,8 @@ class Comparison {
     if (on_.packed.parts.contains(tensor.name)) return;
     const std::string name = names_.canonical(tensor.name);
     if (name.ends_with("_scales") && used_.count(held(name, "_blocks")) != 0) return;
+    const bool is_unlisted = has_tower_ && is_in_tower(name) && tower_of(on_.model_type) == nullptr;
+    if (is_unlisted) return;
     if (is_side(name) || (out_.table->has_mtp && name.starts_with("mtp."))) return;
     out_.extra.push_back(described(tensor, name));
   }

@@ -108,7 +108,7 @@ bool is_of_other_program(const CheckContext& context, const Deviation& found) {
 Rating rate_missing(const CheckContext& context, const Deviation& missing) {
   if (!is_asked(context, missing.part) || is_of_other_program(context, missing))
     return std::nullopt;
-  const bool is_head = missing.name.ends_with("lm_head.weight");
+  const bool is_head = is_of_head(missing.name) && missing.name.ends_with(".weight");
   if (is_head || !has_bias_there(context, missing)) return std::nullopt;  // C10
   switch (context.profile.program) {
     case Program::kVllm:

@@ -38,7 +38,19 @@ std::vector<std::string_view> forms_read(const CheckContext& context) {
 NameKind kind_of_form(std::string_view form) {
   const std::string_view last = last_word(form);
   if (last.ends_with('*')) return NameKind::kText;
-  return last == "lm_head" || last == "embed_out" ? NameKind::kHead : NameKind::kTower;
+  return is_of_head(fmt::format("{}.", last)) ? NameKind::kHead : NameKind::kTower;
+}
+
+// Whether this is the name that the class's table itself has for the text part or for the head.
+bool is_own_form(const Family* table, const std::string& form, const NameForm& names) {
+  if (table == nullptr) return false;
+  if (names.kind == NameKind::kText) {
+    return table->root != Family().root && names.lead == table->root;
+  }
+  return names.kind == NameKind::kHead && last_word(form) != "lm_head" &&
+         std::ranges::any_of(table->parameters, [&](const std::span<const ParameterRule> list) {
+           return std::ranges::find(list, form + ".weight", &ParameterRule::name) != list.end();
+         });
 }
 
 // The first of `forms` for the same part of the model as `names`; empty if the class has none.
@@ -92,7 +104,7 @@ void check_prefix(const CheckContext& context) {
     const std::string_view wanted = form_wanted(read, names);
     const bool is_own = names.lead.empty() || has_word(own, names.lead);
     const bool is_read = wanted.empty() || std::ranges::count(read, form) != 0 ||
-                         (!own.empty() && is_own);
+                         (!own.empty() && is_own) || is_own_form(table, form, names);
     fronts.insert(is_read ? std::string_view() : extra_front(names.lead, wanted));
     if (is_read) continue;
     add_renames(names, wanted, rules);

@@ -1,13 +1,14 @@
-// DeepSeek-V2, V3 and V3.2, Youtu-LLM, Mistral 4, GLM-4.7-Flash, MiniCPM3, and GLM-5 with its
-// sparse attention: keys and values come from a short latent (MLA).
+// DeepSeek-V2, V3 and V3.2, Youtu-LLM, Mistral 4, GLM-4.7-Flash, MiniCPM3, and GLM-5 and Hunyuan 4
+// with their sparse attention: keys and values come from a short latent (MLA).
 //
 //   kv_b_proj, rows of a head:  keys [nope] | values [v]      a row is one latent
 //   k_b {heads, latent, nope}, v_b {heads, v, latent}
 //
 // Sources: llama.cpp conversion/deepseek.py (DeepseekV2Model), glm.py (Glm4MoeLiteModel,
-// GlmMoeDsaModel), mistral3.py; transformers models/{deepseek_v2,deepseek_v3,deepseek_v32,youtu,
-// mistral4,glm4_moe_lite,glm_moe_dsa}. The GGUF declares one key-value head with the size of the
-// latent. It leaves out DeepSeek's layer for multi-token prediction and keeps GLM's.
+// GlmMoeDsaModel), mistral3.py, hy_v4.py; transformers models/{deepseek_v2,deepseek_v3,
+// deepseek_v32,youtu,mistral4,glm4_moe_lite,glm_moe_dsa,hy_v4}. The GGUF declares one key-value
+// head with the size of the latent. It leaves out the layer for multi-token prediction of DeepSeek
+// and keeps that of GLM.
 #include <array>
 
 #include "models/families/rows.h"
@@ -218,6 +219,71 @@ constexpr auto kMiniCpm3Defaults = rows::in_shapes({
     {"qk_rope_head_dim", "32"}, {"v_head_dim", "hidden_size/num_attention_heads"},
     {"tie_word_embeddings", "1"},
 });
+// Hunyuan 4 has streams of hidden states (hyper-connections), a gate behind attention, and sinks.
+// Layers that share the tokens an indexer chose have no indexer.
+constexpr ParameterRule kHyV4Rows[] = {
+    {"model.hc_head.hc_head_fn",               "hc_mult hc_mult*hidden_size"},
+    {"model.hc_head.hc_head_base",             "hc_mult"},
+    {"model.hc_head.hc_head_scale",            "1"},
+    {".hc_attn_layer.hc_pre.hc_fn",            "2*hc_mult hc_mult*hidden_size"},
+    {".hc_attn_layer.hc_pre.hc_base",          "2*hc_mult"},
+    {".hc_attn_layer.hc_pre.hc_scale",         "2"},
+    {".hc_mlp_layer.hc_pre.hc_fn",             "2*hc_mult hc_mult*hidden_size"},
+    {".hc_mlp_layer.hc_pre.hc_base",           "2*hc_mult"},
+    {".hc_mlp_layer.hc_pre.hc_scale",          "2"},
+    {".self_attn.learnable_sink_param",        "num_attention_heads"},
+    {".self_attn.linear_gate.weight",          "num_attention_heads*v_head_dim hidden_size", kRows},
+    {".self_attn.indexer.wq_b.weight",         "index_n_heads*index_head_dim q_lora_rank", kWhole,
+     "optional"},
+};
+constexpr rows::Rules kHyV4Indexer = std::span(kDsaIndexer).subspan(1);
+constexpr NameRule kHyV4Names[] = {
+    {"model.hc_head.hc_head_fn",    "output_hc_fn.weight", kNone, Store::kF32},
+    {"model.hc_head.hc_head_base",  "output_hc_base.weight"},
+    {"model.hc_head.hc_head_scale", "output_hc_scale.weight"},
+    {"model.layers.{}.hc_attn_layer.hc_pre.hc_fn",    "blk.{}.hc_attn_fn.weight", kNone,
+     Store::kF32},
+    {"model.layers.{}.hc_attn_layer.hc_pre.hc_base",  "blk.{}.hc_attn_base.weight"},
+    {"model.layers.{}.hc_attn_layer.hc_pre.hc_scale", "blk.{}.hc_attn_scale.weight"},
+    {"model.layers.{}.hc_mlp_layer.hc_pre.hc_fn",     "blk.{}.hc_ffn_fn.weight", kNone,
+     Store::kF32},
+    {"model.layers.{}.hc_mlp_layer.hc_pre.hc_base",   "blk.{}.hc_ffn_base.weight"},
+    {"model.layers.{}.hc_mlp_layer.hc_pre.hc_scale",  "blk.{}.hc_ffn_scale.weight"},
+    {"model.layers.{}.self_attn.learnable_sink_param", "blk.{}.attn_sinks.weight"},
+    {"model.layers.{}.self_attn.linear_gate",         "blk.{}.attn_gate"},
+};
+constexpr NameRule kF32Head[] = {
+    {"lm_head", "output", kNone, Store::kF32},
+};
+constexpr KeyRule kHyV4Keys[] = {
+    {"expert_group_count",           kU32, "", kUnlessOne},
+    {"expert_group_used_count",      kU32, "", kUnlessOne},
+    {"leading_dense_block_count",    kU32, "", kLeadingDense},
+    {"expert_gating_func",           kU32, "2", kNumber},  // sigmoid
+    {"swiglu_clamp_exp",             kF32, "swiglu_limit", kLimits},
+    {"hyper_connection.count",       kU32, "hc_mult", kNumber},
+    {"hyper_connection.epsilon",     kF32, "hc_eps"},
+    {"hyper_connection.magnitude",   kF32, "hc_magnitude"},
+    {"attention.indexer.head_count", kU32, "index_n_heads", kNumber},
+    {"attention.indexer.key_length", kU32, "index_head_dim", kNumber},
+    {"attention.indexer.top_k",      kU32, "index_topk", kNumber},
+    {"attention.indexer.types",      kArray, "indexer_types", kFullLayers},
+};
+constexpr ClassDefault kHyV4Defaults[] = {
+    {"hidden_size", "2816"}, {"intermediate_size", "6912"}, {"num_attention_heads", "32"},
+    {"num_key_value_heads", "num_attention_heads", kInKeys}, {"qk_rope_head_dim", "64"},
+    {"head_dim", "qk_rope_head_dim", kInKeys}, {"rms_norm_eps", "1e-5", kInKeys},
+    {"rope_theta", "10000", kInKeys}, {"vocab_size", "120832"},
+    {"max_position_embeddings", "262144", kInKeys}, {"q_lora_rank", "1536"},
+    {"moe_intermediate_size", "768"}, {"n_routed_experts", "256"}, {"n_shared_experts", "1"},
+    {"num_experts_per_tok", "8", kInKeys}, {"routed_scaling_factor", "2.827", kInKeys},
+    {"norm_topk_prob", "1", kInKeys}, {"swiglu_limit", "10", kInKeys}, {"hc_mult", "4"},
+    {"hc_eps", "1e-6", kInKeys}, {"hc_magnitude", "2", kInKeys},
+    {"num_hidden_layers", "34", kInShapes}, {"kv_lora_rank", "512", kInShapes},
+    {"qk_nope_head_dim", "192", kInShapes}, {"v_head_dim", "256", kInShapes},
+    {"first_k_dense_replace", "1", kInShapes}, rows::kAllSparse, {"index_n_heads", "16", kInShapes},
+    {"index_head_dim", "128", kInShapes}, {"index_topk", "2048", kInShapes},
+};
 // clang-format on
 
 // Those of V3, without a bias of the router.
@@ -267,6 +333,33 @@ constexpr Family with_earlier(Family made, const Family& earlier) {
   return made;
 }
 
+bool has_no_indexers(const JsonValue& config) { return known(config, "indexer_types") == nullptr; }
+bool has_f32_head(const JsonValue& config) {
+  return is_truthy(known(config, "enable_lm_head_fp32"));
+}
+
+constexpr Family hy_v4(std::span<const NameRule> head, std::span<const FamilyVariant> variants) {
+  return with_latents({
+      .name = "hy_v4",
+      .architectures = "HYV4ForCausalLM",
+      .model_types = "hy_v4",
+      .quirks = "layer_type:deepseek_sparse_attention lists_mlp_types stacked_alone"
+                " latents_of_queries",
+      .names = {head, kHyV4Names, kMlaNames, rows::kRoutedExpertNames, rows::kExpertNames,
+                rows::kCommonNames},
+      .defaults = kHyV4Defaults,
+      .parameters = {rows::kFrame, kMlaAttention, kHyV4Rows, kHyV4Indexer, rows::kMlp,
+                     rows::kRoutedExperts},
+      .variants = variants,
+      .more_keys = kHyV4Keys,
+      .left_out_start = "model.mtp_layers.",
+  });
+}
+const Family kHyV4F32Head = hy_v4(kF32Head, {});
+const FamilyVariant kHyV4Variants[] = {
+    {has_no_indexers, nullptr, "a Hunyuan 4 model without indexer_types"},
+    {has_f32_head, &kHyV4F32Head}};
+
 constexpr Family kLatentV3 = with_latents({
     .architectures = "DeepseekV3ForCausalLM",
     .model_types = "deepseek_v3",
@@ -300,6 +393,8 @@ constexpr Family kJoinedV3 = with_joined_key_values(kLatentV3);
 constexpr Family kJoinedV2 = with_joined_key_values(kLatentV2);
 
 }  // namespace
+
+const Family kHyV4 = hy_v4({}, kHyV4Variants);
 
 const Family kDeepseekV3 = with_earlier(kLatentV3, kJoinedV3);
 const Family kDeepseekV2 = with_earlier(kLatentV2, kJoinedV2);

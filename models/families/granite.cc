@@ -73,7 +73,7 @@ constexpr NameRule kGraniteDenseNames[] = {
     {"model.layers.{}.shared_mlp.output_linear", "blk.{}.ffn_down"},
 };
 // The first of these are Granite 3's too.
-constexpr size_t kGranite3Keys = 7;
+constexpr size_t kGranite3Keys = 8;
 constexpr KeyRule kGraniteKeys[] = {
     {"vocab_size",                        kU32, "vocab_size"},
     {"rope.dimension_count",              kU32, "hidden_size/num_attention_heads", kNumber},
@@ -81,6 +81,8 @@ constexpr KeyRule kGraniteKeys[] = {
     {"embedding_scale",                   kF32, "embedding_multiplier", kFieldUnlessZero},
     {"residual_scale",                    kF32, "residual_multiplier", kFieldUnlessZero},
     {"logit_scale",                       kF32, "logits_scaling", kFieldUnlessZero},
+    // Granite Vision's.
+    {"deepstack_mapping", kArray, "deepstack_layer_map spatial_target_layers", kDeepstackMapping},
     {"expert_shared_feed_forward_length", kU32, "shared_intermediate_size", kFieldUnlessZero},
     {"ssm.conv_kernel",                   kU32, "mamba_d_conv", kNumber},
     {"ssm.state_size",                    kU32, "mamba_d_state", kNumber},
@@ -195,19 +197,26 @@ const Family kGraniteHybridDense = granite("granitehybrid", kGraniteDenseLists);
 const FamilyVariant kGraniteVariants[] = {{has_no_mamba, &kGraniteMoe},
                                           {has_no_experts, &kGraniteHybridDense}};
 
+// The text part of Granite Vision may be a later Granite.
+bool is_hybrid_text(const JsonValue& config) {
+  return text_in(config, "model_type") == "granitemoehybrid";
+}
+const FamilyVariant kGranite3Variants[] = {{is_hybrid_text, &kGraniteHybrid}};
+
 }  // namespace
 
 const Family kGraniteHybrid = granite("granitehybrid", kGraniteLists, kGraniteVariants);
 
 const Family kGranite3 = granite3({
     .name = "granite",
-    .architectures = "GraniteForCausalLM",
-    .model_types = "granite",
+    .architectures = "GraniteForCausalLM Granite4VisionForConditionalGeneration",
+    .model_types = "granite granite4_vision",
     .quirks = "stops_at:logits_scaling=tlnz ignores_layer_types activation:silu needs_rope_type"
               " slow_tokenizer_by_type skips_tied_head",
     .names = kGraniteDenseLists,
     .defaults = std::span<const ClassDefault>(kGranite3Defaults).first(kGranite3DenseDefaults),
     .parameters = rows::kLlamaRules,
+    .variants = kGranite3Variants,
 });
 
 const Family kGranite3Moe = granite3({

@@ -1,6 +1,9 @@
-// Hunyuan dense models have Llama's layers, and normalize queries and keys in addition.
+// Hunyuan models have Llama's layers, and normalize queries and keys in addition. Those with
+// experts have a shared MLP next to them.
 //
-// Sources: llama.cpp conversion/hunyuan.py (HunYuanModel); transformers models/hunyuan_v1_dense.
+// Sources: llama.cpp conversion/hunyuan.py (HunYuanModel, HunYuanMoEModel, HunyuanVLTextModel);
+// transformers models/{hunyuan_v1_dense,hunyuan_v1_moe,hunyuan_vl}. Fields of the experts may be
+// lists with the same number for each layer.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -16,13 +19,44 @@ constexpr NameRule kHunyuanNames[] = {
     {"model.layers.{}.self_attn.key_layernorm",   "blk.{}.attn_k_norm"},
 };
 constexpr KeyRule kHunyuanKeys[] = {
-    {"rope.freq_base", kF32, "", kAlphaRope},
+    {"rope.freq_base", kF32, "50", kAlphaRope},
+};
+constexpr KeyRule kHunyuanVlKeys[] = {
+    {"expert_count",   kU32, "", kUnlessOne},  // released configurations have one
+    {"rope.freq_base", kF32, "", kXdRope},
+};
+constexpr ParameterRule kHunyuanExperts[] = {
+    {".mlp.gate.wg.weight",              "num_experts hidden_size"},
+    {".mlp.shared_mlp.gate_proj.weight", "intermediate_size hidden_size", kRows},
+    {".mlp.shared_mlp.up_proj.weight",   "intermediate_size hidden_size", kRows},
+    {".mlp.shared_mlp.down_proj.weight", "hidden_size intermediate_size", kColumns},
+};
+constexpr NameRule kHunyuanExpertNames[] = {
+    {"model.layers.{}.mlp.gate.wg",              "blk.{}.ffn_gate_inp", kNone, Store::kF32},
+    {"model.layers.{}.mlp.shared_mlp.gate_proj", "blk.{}.ffn_gate_shexp"},
+    {"model.layers.{}.mlp.shared_mlp.up_proj",   "blk.{}.ffn_up_shexp"},
+    {"model.layers.{}.mlp.shared_mlp.down_proj", "blk.{}.ffn_down_shexp"},
+};
+constexpr KeyRule kHunyuanMoeKeys[] = {
+    {"expert_shared_feed_forward_length", kU32, "intermediate_size", kNumber},
+    {"expert_feed_forward_length",        kU32, "moe_intermediate_size", kNumber},
+    {"expert_used_count",                 kU32, "moe_topk", kNumber},
+    {"expert_shared_count",               kU32, "num_shared_expert", kNumber},
+    {"rope.freq_base",                    kF32, "1000", kAlphaRope},
 };
 constexpr ClassDefault kHunyuanDefaults[] = {
     {"hidden_size", "4096"}, {"intermediate_size", "11008"}, {"num_attention_heads", "32"},
     rows::kAllKeyHeads, {"rms_norm_eps", "1e-5", kInKeys}, {"rope_theta", "10000", kInKeys},
     {"vocab_size", "290943"}, {"max_position_embeddings", "2048", kInKeys},
     {"num_hidden_layers", "32", kInShapes}, rows::kHeadOfWidth,
+};
+constexpr ClassDefault kHunyuanMoeDefaults[] = {
+    {"hidden_size", "4096"}, {"intermediate_size", "11008"}, {"num_attention_heads", "32"},
+    rows::kAllKeyHeads, {"rms_norm_eps", "1e-5", kInKeys}, {"rope_theta", "10000", kInKeys},
+    {"vocab_size", "290943"}, {"max_position_embeddings", "2048", kInKeys},
+    {"num_hidden_layers", "32", kInShapes}, rows::kHeadOfWidth, {"num_experts", "1"},
+    {"moe_intermediate_size", "intermediate_size", kInShapes},
+    {"num_shared_expert", "1", kInShapes}, {"moe_topk", "1", kInShapes}, rows::kAllSparse,
 };
 // clang-format on
 
@@ -40,6 +74,35 @@ const Family kHunyuanDense = {
                    rows::kMlp},
     .drops_tied_head = true,
     .tokenizer = {.ends_by_generation = true},
+};
+
+const Family kHunyuanVl = {
+    .name = "hunyuan_vl",
+    .architectures = "HunYuanVLForConditionalGeneration",
+    .model_types = "hunyuan_vl_text hunyuan_vl",
+    .names = {kHunyuanNames, rows::kCommonNames},
+    .keys = kHunyuanVlKeys,
+    .defaults = kHunyuanDefaults,
+    .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, kHunyuanNorms,
+                   rows::kMlp},
+    .drops_tied_head = true,
+    .tokenizer = {.ends_by_generation = true},
+};
+
+const Family kHunyuanMoe = {
+    .name = "hunyuan-moe",
+    .architectures = "HunYuanMoEV1ForCausalLM",
+    .model_types = "hunyuan_v1_moe",
+    .names = {kHunyuanNames, kHunyuanExpertNames, rows::kExpertNames, rows::kCommonNames},
+    .keys = kHunyuanMoeKeys,
+    .defaults = kHunyuanMoeDefaults,
+    .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, kHunyuanNorms,
+                   rows::kExpertProjections, kHunyuanExperts},
+    .drops_tied_head = true,
+    .tokenizer = {.ranks = "hunyuan",
+                  .ranks_file = "hy.tiktoken",
+                  .ranked_specials = "<|endoftext|> <|startoftext|> <|bos|> <|eos|> <|pad|>",
+                  .bos_id = 127959},
 };
 
 }  // namespace ckpt

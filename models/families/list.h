@@ -94,7 +94,16 @@ namespace ckpt {
   FAMILY(kModernBert)         \
   FAMILY(kNomicBert)          \
   FAMILY(kEuroBert)           \
-  FAMILY(kGemmaEmbedding)
+  FAMILY(kGemmaEmbedding)     \
+  FAMILY(kExaone)             \
+  FAMILY(kStep35)             \
+  FAMILY(kMimo2)              \
+  FAMILY(kLaguna)             \
+  FAMILY(kHunyuanMoe)         \
+  FAMILY(kHunyuanVl)          \
+  FAMILY(kInternLm2)          \
+  FAMILY(kHyV4)               \
+  FAMILY(kGemma3n)
 
 #define CKPT_DECLARE(family) extern const Family family;
 CKPT_FAMILIES(CKPT_DECLARE)

@@ -1,7 +1,8 @@
 // Architectures of GGUF without routed experts, or where they take the place of the MLP. Sources:
 // llama.cpp v0.5.0 src/models/{llama,granite,granite-moe,mistral3,smollm3,seed-oss,qwen2,qwen2vl,
 // qwen3,qwen3vl,olmo,olmo2,phi2,phi3,gemma,gemma2,gemma3,gemma4,command-r,cohere2,stablelm,
-// starcoder2,gptneox,exaone4,glm4,ernie4-5,arcee,apertus,chatglm,hunyuan-vl,minicpm,minicpm3}.cpp.
+// gemma3n,starcoder2,gptneox,exaone,exaone4,glm4,ernie4-5,arcee,apertus,chatglm,hunyuan-vl,
+// internlm2,minicpm,minicpm3}.cpp.
 #include "models/gguf/rows.h"
 
 namespace ckpt::gguf_rows {
@@ -61,6 +62,21 @@ constexpr GgufRow kGemma4Rows[] = {
     {"blk.{}.inp_gate.weight",        "embd per_layer", "per_layer"},
     {"blk.{}.proj.weight",            "per_layer embd", "per_layer"},
     {"blk.{}.post_norm.weight",       "embd", "per_layer"},
+};
+// Sizes that the loader fixes, whatever the file says.
+constexpr GgufRow kGemma3nRows[] = {
+    {"altup_{proj,unembd_proj}.weight",  "embd embd 3"},
+    {"per_layer_token_embd.weight",      "256*trunk_count vocab"},
+    {"per_layer_model_proj.weight",      "embd 256*trunk_count"},
+    {"per_layer_proj_norm.weight",       "256"},
+    {"blk.{}.inp_gate.weight",           "embd 256"},
+    {"blk.{}.proj.weight",               "256 embd"},
+    {"blk.{}.{post_norm,altup_correct_scale,altup_router_norm,laurel_post_norm}.weight", "embd"},
+    {"blk.{}.altup_correct_coef.weight", "4 4"},
+    {"blk.{}.altup_predict_coef.weight", "4 16"},
+    {"blk.{}.altup_router.weight",       "embd 4"},
+    {"blk.{}.laurel_l.weight",           "embd 64"},
+    {"blk.{}.laurel_r.weight",           "64 embd"},
 };
 // Command R+ has 64 layers.
 constexpr GgufRow kCommandRows[] = {
@@ -156,6 +172,11 @@ const GgufArchitecture kDenseArchitectures[] = {
      .keys = "attention.sliding_window attention.sliding_window_pattern rope.freq_base_swa"
              " final_logit_softcapping", .graph = "other_values", .sliding = Sliding::kIfSaid,
      .sliding_pattern = 6},
+    {.names = " gemma3n ",
+     .rows = {kFrame, kTiedHead, kNorms, kAttention, kHeadNorms, kOutputNorms, kDense,
+              kGemma3nRows},
+     .keys = "attention.sliding_window! attention.sliding_window_pattern rope.freq_base_swa",
+     .sliding = Sliding::kAlways, .sliding_pattern = 5},
     {.names = " gemma4 ", .rows = {kFrame, kTiedHead, kNorms, kOutputNorms, kGemma4Rows},
      .keys = "attention.sliding_window! attention.sliding_window_pattern:A!"
              " attention.shared_kv_layers rope.freq_base_swa expert_feed_forward_length"
@@ -201,6 +222,13 @@ const GgufArchitecture kDenseArchitectures[] = {
     {.names = " hunyuan-dense ",
      .rows = {kFrame, kTiedHead, kNorms, kAttention, kHeadNorms, kDense},
      .keys = "rope.dimension_sections", .graph = "turned_whole lone_expert"},
+    {.names = " hunyuan_vl ",
+     .rows = {kFrame, kTiedHead, kNorms, kAttention, kHeadNorms, kDense},
+     .keys = "rope.dimension_sections rope.scaling.alpha", .graph = "turned_whole lone_expert"},
+    {.names = " exaone ", .rows = {kFrame, kTiedHead, kNorms, kAttention, kRopeFreqs, kDense},
+     .graph = "turned_whole"},
+    {.names = " internlm2 ", .rows = {kFrame, kHead, kNorms, kSquareAttention, kDense},
+     .graph = "turned_whole"},
     {.names = " minicpm ",
      .rows = {kFrame, kTiedHead, kNorms, kAttention, kOutputBiases, kRope, kLlamaFeed},
      .keys = "logit_scale residual_scale embedding_scale", .graph = "turned_whole heads_of_block"},

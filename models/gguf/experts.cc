@@ -1,6 +1,7 @@
 // Architectures of GGUF that route tokens to experts. Sources: llama.cpp v0.5.0 src/models/{llama4,
 // olmoe,phimoe,openai-moe,minimax-m2,minimax-m3,qwen2moe,qwen3moe,qwen3vlmoe,glm4-moe,deepseek2,
-// glm-dsa,deepseek32,dots1,exaone-moe,bailingmoe2,afmoe,cohere2moe,hy-v3}.cpp.
+// glm-dsa,deepseek32,dots1,exaone-moe,bailingmoe2,afmoe,cohere2moe,hy-v3,hy-v4,hunyuan-moe,
+// step35,mimo2,laguna}.cpp.
 #include "models/gguf/rows.h"
 
 namespace ckpt::gguf_rows {
@@ -116,6 +117,47 @@ constexpr GgufRow kHyV3Rows[] = {
     {"blk.{}.ffn_{up,down}_shexp.weight", "embd shexp_width", "routed read"},
     {"blk.{}.ffn_gate_shexp.weight",     "embd shexp_width", "routed needed"},
 };
+constexpr GgufRow kHunyuanMoeRows[] = {
+    {"blk.{}.ffn_{gate,up,down}_shexp.weight", "embd shared_width"},
+};
+constexpr GgufRow kBlockAttention[] = {   // heads by block
+    {"blk.{}.attn_{q,k,v}",       "embd head_i*k k_gqa_i v_gqa_i"},
+    {"blk.{}.attn_output.weight", "head_i*v embd"},
+};
+// Blocks with experts and with an MLP alike.
+constexpr GgufRow kEitherFeed[] = {
+    {"blk.{}.ffn_{gate,up,down}.weight", "embd ff", "alone optional"},
+    {"blk.{}.ffn_gate_inp.weight",       "embd expert", "alone optional"},
+    {"blk.{}.exp_probs_b.bias",          "expert", "alone optional"},
+    {"blk.{}.ffn_{gate,down,up}_exps.weight", "embd ff_exp expert", "alone optional"},
+};
+constexpr GgufRow kStep35Rows[] = {
+    {"blk.{}.attn_{q,k}_norm.weight", "k", "optional"},
+    {"blk.{}.attn_gate.weight",       "embd head_i", "optional"},
+    {"blk.{}.ffn_{gate,up,down}_shexp.weight", "embd ff_shexp", "alone optional"},
+};
+constexpr GgufRow kMimo2Rows[] = {
+    {"blk.{}.attn_sinks.weight",        "head", "alone optional"},
+    {"blk.{}.layer_output_norm.weight", "embd", "nextn optional"},
+};
+constexpr GgufRow kLagunaRows[] = {
+    {"blk.{}.attn_gate.weight", "embd gate_i"},
+    {"blk.{}.ffn_{gate,up,down}_shexp.weight", "embd shexp_width", "moe"},
+};
+constexpr GgufRow kHyV4Rows[] = {
+    {"output_hc_fn.weight",             "streams*embd streams"},
+    {"output_hc_base.weight",           "streams"},
+    {"output_hc_scale.weight",          "1"},
+    {"blk.{}.hc_{attn,ffn}_fn.weight",  "streams*embd 2*streams"},
+    {"blk.{}.hc_{attn,ffn}_base.weight", "2*streams"},
+    {"blk.{}.hc_{attn,ffn}_scale.weight", "two"},
+    {"blk.{}.attn_sinks.weight",        "head"},
+    {"blk.{}.attn_gate.weight",         "embd head*v_mla"},
+    {"blk.{}.indexer.k_norm.{weight,bias}", "indexer_k", "owns_indexer"},
+    {"blk.{}.indexer.proj.weight",      "embd indexer_head", "owns_indexer"},
+    {"blk.{}.indexer.attn_k.weight",    "embd indexer_k", "owns_indexer"},
+    {"blk.{}.indexer.attn_q_b.weight",  "lora_q indexer_head*indexer_k", "owns_indexer"},
+};
 // clang-format on
 
 constexpr GgufRowLists kQwen3MoeLists = {kFrame,         kTiedHead,  kNorms,
@@ -230,6 +272,40 @@ const GgufArchitecture kExpertArchitectures[] = {
      .keys = "expert_feed_forward_length! expert_shared_feed_forward_length expert_gating_func"
              " expert_weights_scale expert_weights_norm", .graph = "turned_whole dense_if_fed",
      .has_nextn = true, .may_lack_nextn = true},
+    {.names = " hunyuan-moe ",
+     .rows = {kFrame, kTiedHead, kNorms, kAttention, kHeadNorms, kPlainExpertRows,
+              kHunyuanMoeRows},
+     .keys = "expert_feed_forward_length! expert_shared_feed_forward_length",
+     .graph = "turned_whole"},
+    {.names = " step35 ",
+     .rows = {kFrame, kHead, kNorms, kBlockAttention, kRopeFreqs, kStep35Rows, kEitherFeed, kNextn},
+     .keys = "expert_feed_forward_length! expert_shared_feed_forward_length expert_gating_func"
+             " expert_weights_scale expert_weights_norm attention.sliding_window!"
+             " attention.sliding_window_pattern! rope.freq_base_swa swiglu_clamp_exp"
+             " swiglu_clamp_shexp", .has_nextn = true, .may_lack_nextn = true,
+     .sliding = Sliding::kAlways},
+    {.names = " mimo2 ",
+     .rows = {kFrame, kHead, kNorms, kBlockAttention, kMimo2Rows, kEitherFeed, kNextn},
+     .keys = "expert_feed_forward_length! attention.sliding_window! rope.freq_base_swa"
+             " attention.sliding_window_pattern! attention.value_scale", .graph = "other_values",
+     .has_nextn = true, .may_lack_nextn = true, .sliding = Sliding::kAlways},
+    {.names = " laguna ",
+     .rows = {kFrame, kTiedHead, kNorms, kBlockAttention, kHeadNorms, kLeading, kBiasedRouted,
+              kLagunaRows},
+     .keys = "leading_dense_block_count! expert_feed_forward_length! expert_gating_func"
+             " expert_weights_scale expert_weights_norm expert_shared_count"
+             " expert_shared_feed_forward_length attention.sliding_window"
+             " attention.sliding_window_pattern rope.freq_base_swa rope.dimension_count_swa",
+     .graph = "first_is_full", .sliding = Sliding::kIfSaid, .sliding_pattern = 4},
+    {.names = " hy_v4 ",
+     .rows = {kFrame, kHead, kNorms, kLatentRows, kHyV4Rows, kLeading, kRouted, kShared},
+     .keys = "leading_dense_block_count attention.q_lora_rank! attention.kv_lora_rank!"
+             " attention.key_length_mla! attention.value_length_mla! expert_feed_forward_length!"
+             " expert_shared_count! expert_weights_scale expert_weights_norm expert_gating_func"
+             " swiglu_clamp_exp hyper_connection.count! hyper_connection.epsilon!"
+             " hyper_connection.magnitude! attention.indexer.head_count"
+             " attention.indexer.key_length attention.indexer.top_k attention.indexer.types",
+     .graph = "other_values mla_alone", .needs_experts = true},
 };
 // clang-format on
 

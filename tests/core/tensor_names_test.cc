@@ -21,7 +21,8 @@ TEST(TensorNames, ListsNameWeightsByTheirModuleAndStacksWhole) {
 }
 
 TEST(TensorNames, FindsTheHeadUnderAnyPrefix) {
-  for (const char* name : {"lm_head.weight", "language_model.lm_head.weight", "lm_head.bias"}) {
+  for (const char* name :
+       {"lm_head.weight", "language_model.lm_head.weight", "lm_head.bias", "output.weight"}) {
     EXPECT_TRUE(is_of_head(name)) << name;
   }
   for (const char* name : {"model.embed_tokens.weight", "lm_head", "model.lm_headless.weight"}) {

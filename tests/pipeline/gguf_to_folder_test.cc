@@ -55,7 +55,8 @@ std::vector<ReturnedModel> returned_models() {
                            "qwen2-moe",   "qwen25-vl",     "qwen3-moe",
                            "qwen3-next",  "qwen3-vl",      "qwen3-vl-moe",
                            "qwen35-vl",   "seed-oss",      "smollm3",
-                           "stablelm",    "starcoder2",    "tinyllama"}) {
+                           "stablelm",    "starcoder2",    "tinyllama",
+                           "exaone35"}) {
     std::ifstream answered(testdata(std::string("families/") + name) / "PRE");
     ReturnedModel row{name, testdata(std::string("families/") + name) / "hf", ""};
     answered >> row.pre;

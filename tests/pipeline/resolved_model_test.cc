@@ -85,7 +85,8 @@ std::string verdicts_of(const Checkpoint& checkpoint, std::vector<std::string> p
 // llama.cpp computes full attention for these, whatever window config.json sets.
 constexpr std::string_view kFullInLlamaCpp = " dots1 mistral3 phi3 phimoe pixtral starcoder2 ";
 // The saved test models have other windows than their class. llama.cpp only has those of the class.
-constexpr std::string_view kOtherWindows = " afmoe cohere2 embeddinggemma gemma3 gemma3-vl llama4 ";
+constexpr std::string_view kOtherWindows =
+    " afmoe cohere2 embeddinggemma gemma3 gemma3-vl laguna llama4 ";
 
 void expect_one_view(const TestModel& model, const JsonValue& config, const char* form) {
   const Checkpoint folder = with_config(model.folder, config);

@@ -227,6 +227,29 @@ class ConfigReader {
         config_["vision_config"] = {{std::string(rule.fields), std::move(layers)}};
         return;
       }
+      default: return take_of_kinds(rule, count);
+    }
+  }
+
+  // Sources whose value depends on the kind of a layer, and other rarer ones.
+  void take_of_kinds(const KeyRule& rule, std::optional<uint64_t> count) {
+    switch (rule.source) {
+      case KeySource::kRotaryOfKind:
+        if (count && rule.fields == "full_attention") {
+          take_rotated(kHeadSize, *count, config_, rope_);
+        } else if (count && head_values() > 0) {
+          config_["sliding_rotary_factor"] =
+              static_cast<double>(*count) / static_cast<double>(head_values());
+        }
+        return;
+      case KeySource::kLeadingDense:
+        if (count && !rule.fields.empty()) {
+          std::vector<uint64_t> sparse;
+          for (uint64_t layer = *count; layer < layers(); ++layer) sparse.push_back(layer);
+          config_[std::string(rule.fields)] = fmt::format("{}", fmt::join(sparse, ","));
+        }
+        return;
+      case KeySource::kXdRope: return take_xd_rope(file_, family_, rope_);
       default: return;  // follows from other keys
     }
   }
@@ -292,6 +315,11 @@ class ConfigReader {
   uint64_t head_size() const {
     const uint64_t heads = field_count("num_attention_heads");
     return heads == 0 ? 0 : field_count("hidden_size") / heads;
+  }
+
+  uint64_t head_values() const {
+    const uint64_t declared = field_count(kHeadSize);
+    return declared == 0 ? head_size() : declared;
   }
 
   void take_names(std::string_view dtype) {

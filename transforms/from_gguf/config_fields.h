@@ -29,6 +29,8 @@ bool take_layer_list(const KeyRule& rule, const MetaValue& value, const Family& 
 void take_rope_scaling(const Checkpoint& file, const Family& family, JsonValue& rope);
 // mrope_section of a list of four.
 void take_rope_sections(const MetaValue& value, JsonValue& rope);
+// Dynamic scaling with an alpha and sections.
+void take_xd_rope(const Checkpoint& file, const Family& family, JsonValue& rope);
 // partial_rotary_factor: `count` values of those that `field` of `config` counts; without head_dim
 // of hidden_size / num_attention_heads.
 void take_rotated(std::string_view field, uint64_t count, JsonValue& config, JsonValue& rope);

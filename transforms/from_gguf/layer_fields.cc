@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/words.h"
 #include "transforms/from_gguf/config_fields.h"
 
 namespace ckpt {
@@ -89,6 +90,65 @@ void take_heads_of_kinds(const LayerNumbers& heads, JsonValue& config) {
   }
 }
 
+JsonValue counts_in(const LayerNumbers& numbers, uint64_t count) {
+  JsonValue out = JsonValue::array();
+  for (uint64_t i = 0; i < std::min<uint64_t>(count, numbers.size()); ++i) {
+    out.push_back(count_of(numbers[i]));
+  }
+  return out;
+}
+
+// "FULL SLIDING": the fields of the two kinds, which an earlier row said.
+void take_counts_of_kinds(const KeyRule& rule, const LayerNumbers& numbers, const Family& family,
+                          JsonValue& config) {
+  std::string_view fields = rule.fields;
+  const std::string full(take_word(fields)), sliding(fields);
+  const auto layers = resolve_layers(family, config, numbers.size());
+  for (size_t i = 0; layers && i < numbers.size(); ++i) {
+    const bool slides = (*layers)[i].memory() == LayerMemory::kWindow;
+    config[slides ? sliding : full] = count_of(numbers[i]);
+  }
+}
+
+// "LIST ONE"
+void take_counts_of_layers(const KeyRule& rule, const LayerNumbers& numbers, uint64_t layers,
+                           JsonValue& config) {
+  std::string_view fields = rule.fields;
+  const std::string list(take_word(fields));
+  if (numbers.empty()) return;
+  config[list] = counts_in(numbers, layers);
+  config[std::string(fields)] = count_of(numbers[0]);
+}
+
+// The first projector is in front of all layers, wherever the source had it.
+void take_deepstack(std::string_view field, const LayerNumbers& numbers, JsonValue& config) {
+  std::vector<uint64_t> layers = {0};
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] > 0) layers.push_back(i);
+  }
+  config[std::string(field)] = layers;
+}
+
+// Parts of the normal distribution below the numbers.
+void take_quantiles(std::string_view field, const LayerNumbers& numbers, JsonValue& config) {
+  JsonValue parts = JsonValue::array();
+  for (const double x : numbers) {
+    parts.push_back(std::round(std::erfc(-x / std::sqrt(2.0)) / 2 * 1e5) / 1e5);
+  }
+  config[std::string(field)] = std::move(parts);
+}
+
+// Flags of windows; lists of families with layers for multi-token prediction count those too.
+void take_windows(const KeyRule& rule, const LayerNumbers& numbers, bool counts_drafts,
+                  uint64_t layers, JsonValue& config) {
+  if (rule.type == MetaType::kI32) {
+    config[std::string(rule.fields)] = counts_in(numbers, layers);
+    return;
+  }
+  take_types(numbers, counts_drafts ? numbers.size() : layers, "sliding_attention",
+             "full_attention", config);
+}
+
 }  // namespace
 
 JsonValue json_of(const MetaValue& value) {
@@ -116,8 +176,25 @@ bool take_layer_list(const KeyRule& rule, const MetaValue& value, const Family& 
       take_types(numbers, layers, "linear_attention", "full_attention", config);
       return true;
     case KeySource::kSlidingPattern:
+      take_windows(rule, numbers, family.nextn == NextnLayers::kKept, layers, config);
+      return true;
+    case KeySource::kCountsOfKinds:
+      take_counts_of_kinds(rule, numbers, family, config);
+      return true;
+    case KeySource::kCountsOfLayers:
+      take_counts_of_layers(rule, numbers, layers, config);
+      return true;
+    case KeySource::kLimits:
+      if (numbers.empty()) return true;
+      config[std::string(rule.fields)] =
+          rule.type == MetaType::kArray ? JsonValue(numbers) : JsonValue(numbers[0]);
+      return true;
+    case KeySource::kQuantiles: take_quantiles(rule.fields, numbers, config); return true;
+    case KeySource::kDeepstackMapping:
+      take_deepstack(split_words(rule.fields).back(), numbers, config);
+      return true;
     case KeySource::kSlidingLayers:
-      take_types(numbers, layers, "sliding_attention", "full_attention", config);
+      take_windows(rule, numbers, false, layers, config);
       return true;
     case KeySource::kAttentionHeads:
       if (!numbers.empty()) take_heads(rule, numbers, family, layers, config);

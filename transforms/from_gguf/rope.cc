@@ -115,6 +115,25 @@ void take_rope_sections(const MetaValue& value, JsonValue& rope) {
   rope["mrope_interleaved"] = true;
 }
 
+void take_xd_rope(const Checkpoint& file, const Family& family, JsonValue& rope) {
+  const auto key = [&](std::string_view name) {
+    return file.metadata.find(fmt::format("{}.rope.{}", family.name, name));
+  };
+  const MetaValue *alpha = key("scaling.alpha"), *factor = key("scaling.factor");
+  const MetaValue* sections = key("dimension_sections");
+  if (alpha == nullptr) return;
+  rope["rope_type"] = "dynamic";
+  rope["alpha"] = json_of(*alpha);
+  if (factor != nullptr) rope["factor"] = json_of(*factor);
+  const auto* list = sections == nullptr ? nullptr : std::get_if<MetaArray>(&sections->value);
+  if (list == nullptr || !list->holds_numbers()) return;
+  rope.erase("mrope_interleaved");
+  rope["mrope_section"] = JsonValue::array();
+  for (uint64_t i = 0; i < list->count(); ++i) {
+    rope["mrope_section"].push_back(static_cast<int64_t>(number_at(*list, i)));
+  }
+}
+
 void take_rotated(std::string_view field, uint64_t count, JsonValue& config, JsonValue& rope) {
   const auto number_of = [&](std::string_view name) {
     return number(known(config, name)).value_or(0);
@@ -141,7 +160,10 @@ void finish_rope(const Family& family, JsonValue& rope, JsonValue& config) {
     config.erase("rope_local_base_freq");
     return;
   }
-  if (rope.contains("rope_theta")) config["rope_theta"] = rope["rope_theta"];
+  if (config.contains("rope_parameters")) return;  // the family made them
+  if (rope.contains("rope_theta") && !config.contains("rope_theta")) {
+    config["rope_theta"] = rope["rope_theta"];
+  }
   const bool is_scaled = rope.contains("rope_type");
   if (const JsonValue* context = known(config, "original_max_position_embeddings")) {
     if (is_scaled) rope["original_max_position_embeddings"] = *context;
@@ -165,12 +187,15 @@ Status add_rope_rule(const Checkpoint& file, const Family& family, JsonValue& ro
   if (rope.contains("long_factor")) rope["rope_type"] = "longrope";
   const Tensor* tensor = file.find_tensor("rope_freqs.weight");
   if (tensor == nullptr) return {};
-  CKPT_ASSIGN(const std::vector<float> divisors, read_values(*tensor, kMaxFactors));
+  CKPT_ASSIGN(std::vector<float> divisors, read_values(*tensor, kMaxFactors));
   if (divisors.empty()) return {};
   if (family.has_proportional_rope) {
     add_turned_share(divisors, rope);
     return {};
   }
+  // Of layers that turn all of a head, the divisors behind the first half are 1.
+  if (has_word(family.quirks, "lists_rope_theta")) divisors.resize(divisors.size() / 2);
+  if (divisors.empty()) return {};
   const double factor = static_cast<double>(*std::ranges::max_element(divisors));
   rope["rope_type"] = "llama3";
   rope["factor"] = factor;

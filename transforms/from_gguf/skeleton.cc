@@ -93,7 +93,14 @@ Result<std::vector<Parameter>> parameters_of(const Checkpoint& file, const JsonV
   ModelForm form = form_of(file.tensors);
   const std::string nextn = std::string(family.name) + ".nextn_predict_layers";
   form.has_mtp = file.metadata.find_unsigned(nextn).value_or(0) > 0;
-  return expected_parameters({family, family, config}, form);
+  if (has_word(family.quirks, "stacked_alone")) form.stacked.insert("all");
+  CKPT_ASSIGN(auto out, expected_parameters({family, family, config}, form));
+  for (Parameter& parameter : out) {
+    const bool is_draft = !family.draft_layers.empty() &&
+                          parameter.name.starts_with(family.draft_layers);
+    if (is_draft) parameter.name.insert(0, family.root);
+  }
+  return out;
 }
 
 // Heads of two sizes, by layer: the table of a partial family has rows for one of them.
@@ -234,8 +241,10 @@ Status check_made_values(const Tensor& made, const Tensor& found) {
 
 bool keeps_f32(std::string_view name) {
   const bool is_of_nemotron = name.starts_with("backbone.");
+  const bool is_of_streams = name.find(".hc_") != name.npos || name.ends_with("_sink_param");
   return name.ends_with(".self_attn.A_log") || name.ends_with(".self_attn.dt_bias") ||
          name.ends_with(".e_score_correction_bias") || name.ends_with(".expert_bias") ||
+         name.ends_with(".router_bias") || name.ends_with(".moe.gate.weight") || is_of_streams ||
          (is_of_nemotron && (name.ends_with(".mixer.A_log") || name.ends_with(".mixer.D")));
 }
 

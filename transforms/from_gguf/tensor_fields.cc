@@ -18,6 +18,10 @@ class TensorFields {
     if (const Tensor* tokens = file_.find_tensor("token_embd.weight")) {
       config_["vocab_size"] = tokens->rows();
     }
+    if (const Tensor* tokens = file_.find_tensor("per_layer_token_embd.weight")) {
+      config_["vocab_size_per_layer_input"] = tokens->rows();
+    }
+    if (const Tensor* left = first("laurel_l")) config_["laurel_rank"] = left->rows();
     config_["tie_word_embeddings"] = !names_.contains("output.weight");
     config_["attention_bias"] = has_anywhere("attn_q.bias");
     config_["mlp_bias"] = has_anywhere("ffn_up.bias");
@@ -26,7 +30,13 @@ class TensorFields {
     if (has_quirk("per_layer_inputs")) add_layer_inputs();
     for (const std::string_view told : words_after(family.quirks, "tells:"))
       add_presence_field(told);
-    const Tensor* up = file_.find_tensor("blk.0.ffn_up.weight");
+    for (const std::string_view name : words_after(family.quirks, "gates_heads:")) {
+      const Tensor* gate = first(name);  // one of each head, or of each value of a head
+      const auto heads = whole(known(config_, "num_attention_heads"));
+      const bool is_by_head = gate != nullptr && heads == gate->rows();
+      config_["gating"] = is_by_head ? "per-head" : "per-element";
+    }
+    const Tensor* up = first("ffn_up");
     if (up != nullptr && has_quirk("width_of_up")) config_["intermediate_size"] = up->rows();
     if (has_quirk("noaux_router") && has_anywhere("exp_probs_b.bias")) {
       config_["topk_method"] = "noaux_tc";
@@ -34,6 +44,10 @@ class TensorFields {
   }
 
  private:
+  // A weight of the first layer.
+  const Tensor* first(std::string_view name) const {
+    return file_.find_tensor(fmt::format("blk.0.{}.weight", name));
+  }
   bool has(uint64_t layer, std::string_view name) const {
     return names_.contains(fmt::format("blk.{}.{}", layer, name));
   }
@@ -62,9 +76,6 @@ class TensorFields {
     config_["attention_k_eq_v"] = are_shared;
     config_["enable_moe_block"] = has_anywhere("ffn_gate_inp.weight");
     if (!config_.contains("use_double_wide_mlp")) config_["use_double_wide_mlp"] = false;
-    if (const Tensor* tokens = file_.find_tensor("per_layer_token_embd.weight")) {
-      config_["vocab_size_per_layer_input"] = tokens->rows();
-    }
   }
 
   // Fields that say whether tensors are there, in the words "tells:FIELD=TENSOR" of a family.

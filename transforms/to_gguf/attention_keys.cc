@@ -3,6 +3,10 @@
 //
 // A field of the layers with full attention is at the root ("global_head_dim"), or in
 // per_layer_config under the number of such a layer.
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/words.h"
 #include "transforms/to_gguf/keys.h"
 #include "transforms/to_gguf/model.h"
 
@@ -11,6 +15,15 @@ namespace {
 
 Result<std::vector<bool>> sliding_layers(const Model& model) {
   return layers_of_type(model, "sliding_attention");
+}
+
+// The same with the layers behind the last. Lists may be longer than the model.
+Result<std::vector<bool>> sliding_blocks(const Model& model) {
+  if (model.mtp_layers == 0) return sliding_layers(model);
+  CKPT_ASSIGN(const auto layers, resolve_layers(*model.family, model.config, model.blocks()));
+  std::vector<bool> out;
+  for (const ResolvedLayer& layer : layers) out.push_back(layer.type == "sliding_attention");
+  return out;
 }
 
 // `root` of config.json, or `field` of the first layer with full attention that has its own.
@@ -124,6 +137,133 @@ KeyValue deepstack_layers(const KeyRule& rule, const Model& model) {
   return corrupt("config.json: {} is {}; expected a list", rule.fields, layers->dump());
 }
 
+// "FULL SLIDING": one of two counts for each block, by its kind of attention.
+KeyValue counts_of_kinds(const KeyRule& rule, const Model& model) {
+  CKPT_ASSIGN(const auto counts, numbers_of_fields(*model.family, model.config, rule.fields));
+  CKPT_ASSIGN(const std::vector<bool> is_sliding, sliding_blocks(model));
+  return by_layer(is_sliding, counts[1], counts[0]).map(as_counts);
+}
+
+// "LIST ONE": a count for each layer, or one for all.
+KeyValue counts_of_layers(const KeyRule& rule, const Model& model) {
+  std::string_view fields = rule.fields;
+  const std::string_view list = take_word(fields);
+  std::vector<int32_t> out;
+  for (const JsonValue& entry : list_in(model.config, list)) {
+    const auto count = whole(entry);
+    if (!count || *count > INT32_MAX) {
+      return corrupt("config.json: {} has {}; expected whole numbers", list, entry.dump());
+    }
+    out.push_back(static_cast<int32_t>(*count));
+  }
+  if (out.empty()) {
+    CKPT_ASSIGN(const uint64_t count, model.count(fields));
+    CKPT_SET(out, by_layer(std::vector<bool>(model.layers), 0, count));
+  }
+  if (out.size() == model.layers) return as_counts(out);
+  return corrupt("config.json: {} has {} entries; expected {}", list, out.size(), model.layers);
+}
+
+// A real number for each block: of a list, in which null is 0 and which zeros fill up, or of one
+// number for all.
+KeyValue limits_of_blocks(const KeyRule& rule, const Model& model) {
+  const JsonValue* found = model.field(rule.fields);
+  if (found == nullptr) return std::optional<MetaValue>();
+  std::vector<float> out(model.blocks(), 0.0f);
+  for (size_t i = 0; i < out.size(); ++i) {
+    const bool is_listed = found->is_array();
+    if (is_listed && (i >= found->size() || (*found)[i].is_null())) continue;
+    const auto value = number(is_listed ? (*found)[i] : *found);
+    if (!value) {
+      return corrupt("config.json: {} is {}; expected numbers", rule.fields, found->dump());
+    }
+    out[i] = static_cast<float>(*value);
+  }
+  const bool is_off = !found->is_array() && !(out[0] > 0);
+  if (is_off) return std::optional<MetaValue>();
+  return std::optional(MetaValue::array(make_f32_array(out)));
+}
+
+// Projectors are ordered by the layers of the text part before which their outputs are added; the
+// first gives the embeddings themselves. A layer below zero counts from the last.
+KeyValue deepstack_mapping(const KeyRule& rule, const Model& model) {
+  const std::vector<std::string_view> fields = split_words(rule.fields);
+  const auto blocks = static_cast<int64_t>(model.blocks());
+  std::vector<std::pair<int64_t, int64_t>> pairs;  // of the tower and of the text part
+  std::vector<int64_t> layers;
+  const auto is_layer = [&](const JsonValue& value) {
+    return value.is_number_integer() && value >= -blocks && value < blocks;
+  };
+  for (const JsonValue& pair : list_in(model.config, fields[0])) {
+    const bool is_pair = pair.is_array() && pair.size() == 2 && pair[0].is_number_integer();
+    if (!is_pair || !is_layer(pair[1])) {
+      return corrupt(
+          "config.json: {} has {}; expected a layer of the tower and one of the text part",
+          fields[0], pair.dump());
+    }
+    pairs.emplace_back(pair[0].get<int64_t>(), pair[1].get<int64_t>());
+  }
+  std::ranges::sort(pairs);
+  for (const auto& [tower, text] : pairs) layers.push_back(text < 0 ? text + blocks : text);
+  for (const JsonValue& layer : list_in(model.config, fields[1])) {
+    if (!is_layer(layer)) {
+      return corrupt("config.json: {} has {}; expected a layer", fields[1], layer.dump());
+    }
+    layers.push_back(layer.get<int64_t>());
+  }
+  if (layers.empty()) return std::optional<MetaValue>();
+  std::ranges::stable_sort(layers);
+  std::vector<int32_t> out(model.blocks(), -1);
+  for (size_t i = 1; i < layers.size(); ++i) {
+    out[static_cast<size_t>(layers[i] < 0 ? layers[i] + blocks : layers[i])] =
+        static_cast<int32_t>(i);
+  }
+  return as_counts(out);
+}
+
+// The x below which `part` of the normal distribution is, with F32 between the steps as PyTorch
+// computes it.
+float quantile(float part) {
+  const float wanted = 2 * part - 1;
+  if (!(std::abs(wanted) < 1)) return std::copysign(HUGE_VALF, wanted);
+  double x = 0;
+  for (int step = 0; step < 64; ++step) {  // Newton's method for erf(x) = wanted
+    const double slope = 2 / std::sqrt(M_PI) * std::exp(-x * x);
+    x -= std::clamp((std::erf(x) - static_cast<double>(wanted)) / slope, -1.0, 1.0);
+  }
+  return static_cast<float>(x) * static_cast<float>(std::sqrt(2.0));
+}
+
+KeyValue quantiles(const KeyRule& rule, const Model& model) {
+  std::vector<float> out;
+  for (const JsonValue& part : list_in(model.config, rule.fields)) {
+    const auto value = number(part);
+    if (!value) {
+      return corrupt("config.json: {} has {}; expected numbers", rule.fields, part.dump());
+    }
+    out.push_back(quantile(static_cast<float>(*value)));
+  }
+  if (out.size() == model.layers) return std::optional(MetaValue::array(make_f32_array(out)));
+  return corrupt("config.json: {} has {} entries; expected {}", rule.fields, out.size(),
+                 model.layers);
+}
+
+KeyValue leading_dense(const Model& model) {
+  CKPT_ASSIGN(const auto layers, resolve_layers(*model.family, model.config, model.layers));
+  const auto first = std::ranges::find_if(layers, &ResolvedLayer::is_sparse);
+  return as_count(static_cast<uint64_t>(first - layers.begin()));
+}
+
+// Of one kind of attention, where the rotary parameters have several.
+KeyValue rotary_of_kind(const KeyRule& rule, const Model& model) {
+  const JsonValue* own = known(model.rope, rule.fields);
+  if (own == nullptr && rule.fields != "full_attention") return std::optional<MetaValue>();
+  const JsonValue* share = known(own == nullptr ? model.rope : *own, "partial_rotary_factor");
+  CKPT_ASSIGN(const uint64_t head, model.head_values());
+  CKPT_ASSIGN(const double part, share_of(share, "partial_rotary_factor", 1.0));
+  return as_count(static_cast<uint64_t>(static_cast<double>(head) * part));
+}
+
 KeyValue sliding_window(const Model& model) {
   const bool is_everywhere = whole(model.field("sliding_window_pattern")) == 1u;
   if (is_everywhere || model.field("sliding_window") == nullptr) return std::optional<MetaValue>();
@@ -153,7 +293,18 @@ Result<std::vector<float>> proportional_factors(const Model& model) {
 
 Result<std::optional<MetaValue>> attention_key(const KeyRule& rule, const Model& model) {
   switch (rule.source) {
-    case KeySource::kSlidingPattern: return sliding_layers(model).map(as_flags);
+    case KeySource::kSlidingPattern: {
+      CKPT_ASSIGN(const std::vector<bool> flags, sliding_blocks(model));
+      if (rule.type == MetaType::kI32) return by_layer(flags, 1, 0).map(as_counts);
+      return as_flags(flags);
+    }
+    case KeySource::kCountsOfKinds: return counts_of_kinds(rule, model);
+    case KeySource::kCountsOfLayers: return counts_of_layers(rule, model);
+    case KeySource::kLimits: return limits_of_blocks(rule, model);
+    case KeySource::kDeepstackMapping: return deepstack_mapping(rule, model);
+    case KeySource::kQuantiles: return quantiles(rule, model);
+    case KeySource::kLeadingDense: return leading_dense(model);
+    case KeySource::kRotaryOfKind: return rotary_of_kind(rule, model);
     case KeySource::kFullHead: return full_head(model).map(as_count);
     case KeySource::kFullOrSlidingHeads: return full_or_sliding_heads(model);
     case KeySource::kWideFeedForward: return wide_feed_forward(model);

@@ -2,6 +2,7 @@
 // latent, pairs that alternate (llama.cpp conversion/{gpt_oss,llama,deepseek}.py modify_tensors).
 //
 // MXFP4 experts have the order [out, in] already, so only their rows are separated.
+#include "core/base/words.h"
 #include "core/computed/decoded_source.h"
 #include "core/computed/strided_source.h"
 #include "transforms/to_gguf/model.h"
@@ -69,9 +70,11 @@ Result<std::vector<Tensor>> value_pairs(const Tensor& tensor) {
 }
 
 Result<std::vector<Tensor>> keys_and_values(const Tensor& tensor, const Model& model) {
+  const bool is_of_queries = has_word(model.family->quirks, "latents_of_queries");
+  const std::string fields = fmt::format("num_{}_heads qk_nope_head_dim v_head_dim",
+                                         is_of_queries ? "attention" : "key_value");
   CKPT_ASSIGN(const std::vector<uint64_t> sizes,
-              numbers_of_fields(*model.family, model.config,
-                                "num_key_value_heads qk_nope_head_dim v_head_dim"));
+              numbers_of_fields(*model.family, model.config, fields));
   const uint64_t heads = sizes[0], keys = sizes[1], values = sizes[2];
   const uint64_t head_rows = keys + values;
   const uint64_t latent = tensor.row_values();

@@ -19,6 +19,11 @@ MetaValue constant_of(const KeyRule& rule) {
   return MetaValue::f32(std::strtod(std::string(rule.fields).c_str(), nullptr));
 }
 
+const JsonValue* rope_sections_of(const JsonValue& rope) {
+  const JsonValue* sections = member(rope, "mrope_section");
+  return sections == nullptr ? member(rope, "xdrope_section") : sections;
+}
+
 struct KeyWriter {
   const Checkpoint& checkpoint;
   const Model& model;
@@ -34,6 +39,9 @@ struct KeyWriter {
   }
 
   Status set(std::string_view key, MetaType type, const JsonValue& value) const {
+    if (type == MetaType::kU32 && value.is_array() && may_be_list(key)) {
+      return set_counts(key, value);
+    }
     if (type == MetaType::kU32) {
       const auto count = whole(value);
       if (!count || *count > UINT32_MAX) {
@@ -63,6 +71,29 @@ struct KeyWriter {
       return corrupt("config.json: {} would be {}; expected a number", full(key), value.dump());
     }
     out.set(full(key), MetaValue::f32(*real));
+    return {};
+  }
+
+  bool may_be_list(std::string_view key) const {
+    const auto known = find_gguf_key(model.family->name, full(key));
+    return known && known->kind == 'U';
+  }
+  // A number for each layer.
+  Status set_counts(std::string_view key, const JsonValue& list) const {
+    std::vector<int32_t> numbers;
+    for (const JsonValue& entry : list) {
+      const auto count = whole(entry);
+      if (!count || *count > INT32_MAX) {
+        return corrupt("config.json: {} would have {}; expected whole numbers", full(key),
+                       entry.dump());
+      }
+      numbers.push_back(static_cast<int32_t>(*count));
+    }
+    if (numbers.size() != model.layers) {
+      return corrupt("config.json: {} would have {} numbers; expected {}", full(key),
+                     numbers.size(), model.layers);
+    }
+    out.set(full(key), MetaValue::array(make_i32_array(numbers)));
     return {};
   }
 
@@ -113,7 +144,7 @@ struct KeyWriter {
   }
 
   Status rope_sections() const {
-    const JsonValue* sections = member(model.rope, "mrope_section");
+    const JsonValue* sections = rope_sections_of(model.rope);
     if (sections == nullptr) return {};
     std::vector<int32_t> numbers;
     for (const JsonValue& section : *sections) {
@@ -187,8 +218,11 @@ struct KeyWriter {
   }
 
   Status counts_where(const KeyRule& rule, bool (ResolvedLayer::*is_so)() const) const {
+    // A plain field must be there, as the converter asks for it.
+    const bool is_plain = rule.fields.find_first_of(".*+/0123456789") == std::string_view::npos;
     CKPT_ASSIGN(const uint64_t number,
-                number_of_fields(*model.family, model.config, rule.fields));
+                is_plain ? model.count(rule.fields)
+                         : number_of_fields(*model.family, model.config, rule.fields));
     CKPT_ASSIGN(const std::vector<ResolvedLayer> layers, hybrid_layers(model));
     std::vector<int32_t> counts;
     for (const ResolvedLayer& layer : layers) {
@@ -230,11 +264,12 @@ struct KeyWriter {
   // Writes dynamic RoPE scaling with an alpha as a larger base and a context of 2^18 tokens, as
   // llama.cpp's converter does whatever the context in config.json is
   // (conversion/hunyuan.py set_gguf_parameters, which knows only these bases and contexts).
-  Status alpha_rope() const {
+  Status alpha_rope(const KeyRule& rule) const {
     if (text_in(rope(), "rope_type") != "dynamic") return {};
     constexpr uint64_t kContext = 262144;
     const auto base = number(known(rope(), "rope_theta"));
-    const auto alpha = number(known(rope(), "alpha"));
+    const double usual = std::strtod(std::string(rule.fields).c_str(), nullptr);
+    const double alpha = number(known(rope(), "alpha")).value_or(usual);
     CKPT_ASSIGN(const uint64_t declared, model.count("max_position_embeddings"));
     CKPT_ASSIGN(const uint64_t head, model.head_values());
     if (base != 10000.0 || (declared != 32768 && declared != kContext) || head <= 2) {
@@ -244,11 +279,32 @@ struct KeyWriter {
     }
     const auto size = static_cast<double>(head);
     CKPT_TRY(set("rope.freq_base", MetaType::kF32,
-                 JsonValue(*base * std::pow(alpha.value_or(50), size / (size - 2)))));
+                 JsonValue(*base * std::pow(alpha, size / (size - 2)))));
     out.set(full("rope.scaling.type"), MetaValue::text("none"));
     CKPT_TRY(set("rope.scaling.factor", MetaType::kF32, JsonValue(1)));
     CKPT_TRY(set_count("rope.scaling.original_context_length", kContext));
     return set_count("context_length", kContext);
+  }
+
+  Status unless_one(const KeyRule& rule) const {
+    const MetaValue* value = out.find(full(rule.key));
+    if (value != nullptr && *value == MetaValue::u32(1)) out.remove(full(rule.key));
+    return {};
+  }
+
+  Status xd_rope() const {
+    const std::string_view type = text_in(rope(), "rope_type");
+    const bool has_sections = rope_sections_of(model.rope) != nullptr;
+    if (type != "xdrope" && (type != "dynamic" || !has_sections)) return {};
+    out.set(full("rope.scaling.type"), MetaValue::text("none"));
+    const JsonValue* factor = known(rope(), "factor");
+    CKPT_TRY(set("rope.scaling.factor", MetaType::kF32,
+                 factor == nullptr ? JsonValue(1) : *factor));
+    const JsonValue* alpha = known(rope(), "alpha");
+    if (alpha == nullptr) return corrupt("config.json: {} scaling of RoPE has no alpha", type);
+    CKPT_TRY(set("rope.scaling.alpha", MetaType::kF32, *alpha));
+    CKPT_ASSIGN(const uint64_t context, model.count("max_position_embeddings"));
+    return set_count("rope.scaling.original_context_length", context);
   }
 
   // Writes the key as an array with the value of one tensor of each layer.
@@ -385,7 +441,9 @@ struct KeyWriter {
         return set(rule.key, rule.type,
                    JsonValue(value / std::sqrt(static_cast<double>(model.layers))));
       }
-      case KeySource::kAlphaRope: return alpha_rope();
+      case KeySource::kAlphaRope: return alpha_rope(rule);
+      case KeySource::kXdRope: return xd_rope();
+      case KeySource::kUnlessOne: return unless_one(rule);
       case KeySource::kLayerScalars: return layer_scalars(rule);
       case KeySource::kPositionCount: return position_count(rule);
       case KeySource::kLabels: return labels(rule);

@@ -4,13 +4,14 @@
 #include <set>
 
 #include "core/base/numbers.h"
+#include "core/model/tensor_names.h"
 #include "transforms/to_gguf/tensors.h"
 
 namespace ckpt {
 namespace {
 
 bool is_head(std::string_view name) {
-  return name == "lm_head.weight" || name == "embed_out.weight";
+  return is_of_head(name) && name.ends_with(".weight");
 }
 
 // Whether the head cannot be the embeddings. A wrapper may tie what its text part does not, and the
@@ -47,8 +48,11 @@ std::optional<uint64_t> layer_of(std::string_view name, const Family& family) {
 std::string table_name(const NamedTensor& named, const Family& family) {
   // Under its own name: layers for multi-token prediction are another part of the table.
   if (named.tensor.name.starts_with("mtp.")) return named.tensor.name;
+  const size_t draft = family.draft_layers.empty() ? std::string::npos
+                                                   : named.tensor.name.find(family.draft_layers);
+  if (draft != std::string::npos) return named.tensor.name.substr(draft);
   const bool is_bare = family.root == Family().root && !named.name.starts_with("model.") &&
-                       !named.name.starts_with("lm_head.");
+                       !is_of_head(named.name);
   return is_bare ? "model." + named.name : named.name;
 }
 

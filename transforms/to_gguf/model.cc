@@ -252,6 +252,15 @@ Result<uint64_t> Model::head_values() const {
   return hidden / heads;
 }
 
+// A list of the bases of all layers, of which the first has full attention and the second a window,
+// becomes the two.
+void name_listed_bases(JsonValue& config) {
+  const JsonValue bases = list_in(config, "rope_theta");
+  if (bases.size() < 2) return;
+  config["rope_theta"] = bases[0];
+  config["local_rope_theta"] = bases[1];
+}
+
 Result<Model> read_model(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(const auto root, read_object(checkpoint, "config.json"));
   if (!root) {
@@ -269,6 +278,7 @@ Result<Model> read_model(const Checkpoint& checkpoint) {
   model.family = found.family;
   model.architecture = found.architecture;
   model.config = merged_config(model.root);
+  name_listed_bases(model.config);
   CKPT_ASSIGN(model.family, variant_of(model.family, model.config));
   JsonValue level = rope_level(model, text);
   if (!is_bare(model)) level = level_with_default(std::move(level), model);
@@ -311,7 +321,9 @@ Result<std::vector<ResolvedLayer>> layers_of(const Model& model) {
                    letters->size(), model.layers);
   }
   const JsonValue* types = letters != nullptr ? nullptr : model.field("layer_types");
-  if (types != nullptr && (!types->is_array() || types->size() != model.layers)) {
+  const bool may_be_longer = model.family->nextn == NextnLayers::kKept;
+  if (types != nullptr && (!types->is_array() || types->size() < model.layers ||
+                           (types->size() > model.layers && !may_be_longer))) {
     return corrupt("config.json: layer_types has {} entries; expected {}", types->size(),
                    model.layers);
   }

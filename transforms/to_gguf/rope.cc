@@ -5,7 +5,9 @@
 //   w < context / high: 1      w > context / low: factor      else: 1 / ((1 - s) / factor + s)
 //
 // Every step rounds to F32 as PyTorch's scalars and tensors do; a number over a tensor is its
-// reciprocal times the number.
+// reciprocal times the number. Of models whose layers turn different shares of a head, the
+// converter computes the divisors in double precision (conversion/step3.py).
+#include <algorithm>
 #include <cmath>
 
 #include "core/base/words.h"
@@ -30,11 +32,23 @@ Status read_number(const JsonValue& rope, const char* field, double& out) {
   return {};
 }
 
-float factor_of(const Scaling& scaling, uint64_t index, uint64_t head_values) {
+float frequency_of(const Scaling& scaling, uint64_t index, uint64_t head_values) {
   const float exponent = static_cast<float>(index * 2) / static_cast<float>(head_values);
   const auto power = static_cast<float>(std::pow(
       static_cast<double>(static_cast<float>(scaling.theta)), static_cast<double>(exponent)));
-  const float frequency = 1.0f / power;
+  return 1.0f / power;
+}
+
+// As Python's numbers compute it, from a frequency of F32.
+float exact_factor_of(const Scaling& scaling, double frequency) {
+  const double wavelength = 2 * M_PI / frequency;
+  if (wavelength < scaling.context / scaling.high) return 1.0f;
+  if (wavelength > scaling.context / scaling.low) return static_cast<float>(scaling.factor);
+  const double smooth = (scaling.context / wavelength - scaling.low) / (scaling.high - scaling.low);
+  return static_cast<float>(1 / ((1 - smooth) / scaling.factor + smooth));
+}
+
+float factor_of(const Scaling& scaling, float frequency) {
   const float wavelength = (1.0f / frequency) * static_cast<float>(2 * M_PI);
   if (wavelength < static_cast<float>(scaling.context / scaling.high)) return 1.0f;
   if (wavelength > static_cast<float>(scaling.context / scaling.low)) {
@@ -45,6 +59,17 @@ float factor_of(const Scaling& scaling, uint64_t index, uint64_t head_values) {
       (turns - static_cast<float>(scaling.low)) / static_cast<float>(scaling.high - scaling.low);
   const float divisor = (1.0f - smooth) / static_cast<float>(scaling.factor) + smooth;
   return 1.0f / divisor;
+}
+
+// That of the first layer with full attention; nullptr: the shares are not listed.
+Result<const JsonValue*> rotary_share_of_full(const Model& model) {
+  const JsonValue& shares = list_in(model.config, "partial_rotary_factors");
+  if (shares.empty()) return nullptr;
+  CKPT_ASSIGN(const std::vector<bool> are_full, layers_of_type(model, "full_attention"));
+  for (size_t i = 0; i < std::min(shares.size(), are_full.size()); ++i) {
+    if (are_full[i]) return &shares[i];
+  }
+  return nullptr;
 }
 
 Result<std::vector<float>> llama3_factors(const Model& model) {
@@ -65,8 +90,17 @@ Result<std::vector<float>> llama3_factors(const Model& model) {
   CKPT_TRY(read_number(rope, "original_max_position_embeddings", scaling.context));
   CKPT_ASSIGN(const uint64_t head_values, model.head_values());
   if (head_values > 65536) return corrupt("config.json: heads of {} values", head_values);
+  // Where layers turn different shares of a head, scaling is of those with full attention.
+  CKPT_ASSIGN(const JsonValue* listed, rotary_share_of_full(model));
+  CKPT_ASSIGN(const double share, share_of(listed, "partial_rotary_factors", 1.0));
+  const auto turned = static_cast<uint64_t>(static_cast<double>(head_values) * share);
   std::vector<float> out;
-  for (uint64_t i = 0; i * 2 < head_values; ++i) out.push_back(factor_of(scaling, i, head_values));
+  for (uint64_t i = 0; i * 2 < turned; ++i) {
+    const float frequency = frequency_of(scaling, i, turned);
+    out.push_back(listed == nullptr ? factor_of(scaling, frequency)
+                                    : exact_factor_of(scaling, static_cast<double>(frequency)));
+  }
+  out.resize(std::max<size_t>(out.size(), head_values / 2), 1.0f);
   return out;
 }
 

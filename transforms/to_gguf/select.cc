@@ -33,7 +33,7 @@ constexpr std::string_view kTowerWords[] = {
     "visual.",         "vision.",        "audio.",      "talker.",       "vision_",
     "audio_",          "token2wav.",     "code2wav.",   "projector.",    "pre_mm_projector_norm",
     "image_newline",   "view_seperator", "patch_embed", "patch_merger.", "patch_merge_mlp.",
-    "model.connector."};
+    "model.connector.", "layerwise_projectors.", "spatial_projectors."};
 // Buffers that some exporters save and nobody needs.
 constexpr std::string_view kBufferEnds[] = {".attention.masked_bias", ".attention.bias",
                                             ".rotary_emb.inv_freq"};

@@ -16,6 +16,7 @@
 #include <span>
 
 #include "core/base/nearest.h"
+#include "core/base/words.h"
 #include "core/chunks/repack.h"
 #include "core/computed/decoded_source.h"
 #include "models/models.h"
@@ -81,13 +82,17 @@ class TensorList {
     const NameRule& rule = *match->rule;
     if (rule.to.empty()) return {};
     if (rule.change == Change::kExpert) return add_expert(std::move(named), *match);
+    if (rule.change == Change::kStreams) return add_stream(std::move(named), rule);
     const std::string source = named.tensor.original_name();
     CKPT_SET(named.tensor, multiplied(std::move(named.tensor), rule.factors, model_));
     CKPT_ASSIGN(std::vector<Tensor> changed,
                 change_values(std::move(named.tensor), rule.change, model_, codecs_));
     CKPT_TRY(store(std::move(changed[0]), gguf_name(rule.to, *match), rule.store, source));
-    if (changed.size() == 1) return {};
-    return store(std::move(changed[1]), gguf_name(rule.second, *match), rule.store, source);
+    const auto others = split_words(rule.second);
+    for (size_t i = 1; i < changed.size(); ++i) {
+      CKPT_TRY(store(std::move(changed[i]), gguf_name(others[i - 1], *match), rule.store, source));
+    }
+    return {};
   }
 
   Status add_rope_factors() {
@@ -136,6 +141,17 @@ class TensorList {
     return stack(whole_layer);
   }
 
+  // Streams come in the order of their numbers.
+  Status add_stream(NamedTensor named, const NameRule& rule) {
+    CKPT_ASSIGN(const uint64_t inputs, model_.count("altup_num_inputs"));
+    std::vector<Tensor>& parts = streams_[&rule];
+    CKPT_ASSIGN(parts.emplace_back(), stored_floats(named.tensor));
+    if (parts.size() + 1 < inputs) return {};
+    give_one_type(parts, plain_codec(codecs_, Dtype::kF32));
+    CKPT_ASSIGN(Tensor stacked, ckpt::stack(parts));
+    return store(std::move(stacked), std::string(rule.to), rule.store, parts[0].name);
+  }
+
   // Stacks the experts of a layer, projection by projection in the order of the table's rows.
   Status stack(const Experts& experts) {
     for (const auto& [rule, list] : experts) {
@@ -181,6 +197,7 @@ class TensorList {
   std::set<std::string> names_;
   std::vector<std::string> unknown_;
   std::map<std::string, Experts> experts_;  // by layer
+  std::map<const NameRule*, std::vector<Tensor>> streams_;
 };
 
 }  // namespace

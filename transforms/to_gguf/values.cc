@@ -18,6 +18,7 @@
 namespace ckpt {
 namespace {
 
+constexpr const char *kQueryHeads = "num_attention_heads", *kKeyHeads = "num_key_value_heads";
 constexpr const char* kFolderFirst = "the steps into a folder first, and that folder as IN";
 
 // Heads of linear attention, as config.json has them.
@@ -151,7 +152,7 @@ Result<Tensor> unpaired_rows(Tensor tensor, uint64_t heads, const Model& model) 
 }
 
 Result<Tensor> qkv_of_heads(Tensor tensor, const Model& model) {
-  CKPT_ASSIGN(const uint64_t heads, model.count("num_attention_heads"));
+  CKPT_ASSIGN(const uint64_t heads, model.count(kQueryHeads));
   const uint64_t rows = row_count(tensor);
   if (heads == 0 || heads > rows / 3 || rows % (3 * heads) != 0) {
     return corrupt("tensor '{}' has {} rows; expected q, k and v of {} heads", tensor.name, rows,
@@ -163,6 +164,30 @@ Result<Tensor> qkv_of_heads(Tensor tensor, const Model& model) {
     for (uint64_t head = 0; head < heads; ++head) runs.push_back({(head * 3 + part) * size, size});
   }
   return reordered(std::move(tensor), runs);
+}
+
+// Rows of each group are the queries of its heads, its keys and its values.
+Result<std::vector<Tensor>> split_groups(const Tensor& tensor, const Model& model) {
+  CKPT_ASSIGN(const uint64_t heads, model.count(kQueryHeads));
+  CKPT_ASSIGN(const uint64_t groups, model.count(kKeyHeads));
+  CKPT_ASSIGN(const uint64_t size, model.head_values());
+  if (groups == 0 || heads % groups != 0) {
+    return corrupt("config.json: {} heads of {} groups", heads, groups);
+  }
+  const uint64_t queries = heads / groups * size, group = queries + 2 * size;
+  CKPT_TRY(check_rows(tensor, row_count(tensor), {0, groups, group}, "rows"));
+  CKPT_ASSIGN(const Tensor written, stored_floats(tensor));
+  std::vector<Tensor> out;
+  const std::pair<uint64_t, uint64_t> parts[] = {
+      {0, queries}, {queries, size}, {queries + size, size}};
+  for (const auto& [first, rows] : parts) {
+    std::vector<RowRun> runs;
+    for (uint64_t at = 0; at < groups; ++at) runs.push_back({at * group + first, rows});
+    CKPT_ASSIGN(out.emplace_back(), reorder_rows(written, runs));
+  }
+  CKPT_SET(out[0], pair_rows(std::move(out[0]), heads));
+  CKPT_SET(out[1], pair_rows(std::move(out[1]), groups));
+  return out;
 }
 
 // Positions begin behind the number of the padding token.
@@ -286,10 +311,31 @@ Result<std::vector<float>> factors_of_rows(const Tensor& tensor, const JsonValue
                  tensor.name, tensor.rows(), value.dump());
 }
 
+// Tokens that have no embedding have one of zeros.
+Result<Tensor> filled_rows(const Tensor& tensor, const Model& model) {
+  CKPT_ASSIGN(const uint64_t tokens, model.count("vocab_size"));
+  if (tokens <= tensor.rows()) return tensor;
+  CKPT_ASSIGN(const Tensor written, stored_floats(tensor));
+  const uint64_t rows = tokens - tensor.rows();
+  const auto values = multiply(rows, tensor.row_values());
+  if (!values || rows > tensor.rows()) {
+    return corrupt("tensor '{}' has {} rows; config.json has {} tokens", tensor.name,
+                   tensor.rows(), tokens);
+  }
+  Tensor zeros = written;
+  zeros.shape = {rows, tensor.row_values()};
+  zeros = make_tensor(tensor.name, zeros.shape, *written.codec,
+                      std::vector<std::byte>(part_size_bytes(zeros, 0)));
+  CKPT_ASSIGN(Tensor out, concatenate_rows({written, zeros}));
+  out.name = tensor.name;
+  return out;
+}
+
 Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {
   switch (change) {
     case Change::kNone:
     case Change::kExpert:
+    case Change::kStreams:
     case Change::kExpertsGateUp:
     case Change::kQkvz: return tensor;
     case Change::kTokenRows: {
@@ -297,6 +343,7 @@ Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {
       return tokens < tensor.rows() ? reordered(std::move(tensor), {{0, tokens}})
                                     : Result<Tensor>(std::move(tensor));
     }
+    case Change::kFilledTokenRows: return filled_rows(tensor, model);
     case Change::kNegExp: return with_sum(std::move(tensor), NegExp{});
     case Change::kSqueeze: return squeezed(std::move(tensor));
     case Change::kConvolutionRows: {
@@ -323,7 +370,7 @@ Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {
     case Change::kUnpairKey: {
       const bool is_query = change == Change::kUnpairQuery;
       CKPT_ASSIGN(const uint64_t heads,
-                  model.count(is_query ? "num_attention_heads" : "num_key_value_heads"));
+                  model.count(is_query ? kQueryHeads : kKeyHeads));
       return unpaired_rows(std::move(tensor), heads, model);
     }
     default: break;
@@ -337,6 +384,7 @@ Result<std::vector<Tensor>> changed_as_stored(Tensor tensor, Change change, cons
   switch (change) {
     case Change::kExpertsGateUp: return split_gate_up(tensor);
     case Change::kQkvz: return split_qkvz(tensor, model);
+    case Change::kQkvOfGroups: return split_groups(tensor, model);
     case Change::kAnswersAndAll: {
       CKPT_ASSIGN(Tensor answers, answer_rows(tensor, model));
       return std::vector<Tensor>{std::move(answers), std::move(tensor)};

@@ -114,7 +114,8 @@ TEST(ExportFamilies, TheListSaysWhichAreExportedWhole) {
     const auto config = read_config(model);
     const JsonText& architectures = *(*config)->find("architectures");
     const bool is_quantized = row.rest.find("--step dequantize") != std::string::npos;
-    if (is_quantized) continue;
+    const bool is_narrow = row.rest.find("NVFP4 needs a multiple") != std::string::npos;
+    if (is_quantized || is_narrow) continue;
     EXPECT_EQ(listed.at(*architectures.items()[0].as_text()), row.count != "-") << row.folder;
   }
 }

@@ -17,6 +17,7 @@
 
 #include "core/model/json_documents.h"
 #include "transforms/to_gguf/tokenizer/added.h"
+#include "transforms/to_gguf/tokenizer/gaps.h"
 #include "transforms/to_gguf/tokenizer/vocabulary.h"
 
 namespace ckpt {
@@ -120,7 +121,11 @@ Result<Vocabulary> read_pieces(const Checkpoint& checkpoint, const JsonValue& co
   uint64_t id = 0;
   for (TextPiece& piece : model.pieces) {
     const bool is_user = piece.type == PieceType::kUserDefined;
-    const TokenType type = is_user ? TokenType::kNormal : piece.type;
+    TokenType type = is_user ? TokenType::kNormal : piece.type;
+    if (options.rules.is_internlm2) {
+      if (piece.text.starts_with("[UNUSED")) type = TokenType::kUnused;
+      if (piece.text == std::string_view("\0", 1)) piece.text = "\U0001F409";
+    }
     if (out.put(id, std::move(piece.text), piece.score, type)) ++id;
   }
   CKPT_TRY(add_text_table(checkpoint, out));
@@ -139,7 +144,11 @@ Result<Vocabulary> read_pieces(const Checkpoint& checkpoint, const JsonValue& co
     context.note("{} added tokens are beyond config.json's vocab_size {}, such as '{}'",
                  out.beyond().size(), size, out.beyond().begin()->second);
   }
-  return chosen_vocabulary(out.vocabulary(), std::move(converters), options);
+  Vocabulary chosen = chosen_vocabulary(out.vocabulary(), std::move(converters), options);
+  if (options.rules.is_internlm2) {
+    chosen.behind.append(std::string(kSpacePrefixKey), MetaValue::boolean(model.adds_dummy_prefix));
+  }
+  return chosen;
 }
 
 }  // namespace ckpt

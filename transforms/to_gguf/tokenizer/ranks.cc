@@ -4,8 +4,9 @@
 //   "IQ== 0"   one token a line, its bytes in base64, its rank, which is its number
 //
 // Behind the last rank come special tokens: those that tokenizer_config.json names under their
-// numbers, others as <|reserved_token_i|>, up to vocab_size. A merge is what a token splits into
-// when only lower ranks are merged; tokens that split into more than two have none.
+// numbers, others as the family names them (TokenizerRules), up to vocab_size. A merge is what a
+// token splits into when only lower ranks are merged; tokens that split into more than two have
+// none.
 #include <map>
 #include <unordered_map>
 
@@ -20,7 +21,6 @@
 namespace ckpt {
 namespace {
 
-constexpr const char* kRanksFile = "tiktoken.model";
 constexpr size_t kMaxRankBytes = 1024;  // of a token
 
 struct RankedToken {
@@ -48,7 +48,8 @@ std::optional<std::string> bytes_of_base64(std::string_view text) {
   return out;
 }
 
-Result<std::vector<RankedToken>> read_lines(std::string_view text) {
+Result<std::vector<RankedToken>> read_lines(const Document& file) {
+  std::string_view text = file.text();
   std::vector<RankedToken> out;
   for (uint64_t line = 1; !text.empty(); ++line) {
     std::string_view row = take_line(text);
@@ -57,7 +58,7 @@ Result<std::vector<RankedToken>> read_lines(std::string_view text) {
     const auto bytes = bytes_of_base64(take_word(row));
     const auto rank = row.size() <= 8 ? number_from<uint64_t>(row) : std::nullopt;
     if (!bytes || bytes->empty() || bytes->size() > kMaxRankBytes || !rank) {
-      return corrupt("{}: line {}: expected a token in base64 and its rank", kRanksFile, line);
+      return corrupt("{}: line {}: expected a token in base64 and its rank", file.path, line);
     }
     out.push_back({*bytes, *rank});
   }
@@ -105,13 +106,21 @@ std::vector<std::string> merges_of(const std::vector<RankedToken>& tokens) {
   return out;
 }
 
+// The special token `id`, which is `place` tokens behind the last rank.
+std::string special_behind(uint64_t place, uint64_t id, const TokenizerRules& rules) {
+  const auto words = split_words(rules.ranked_specials);
+  if (words.empty()) return fmt::format("<|reserved_token_{}|>", id);
+  if (place < words.size()) return std::string(words[place]);
+  return fmt::format("<|extra_{}|>", place - words.size());
+}
+
 }  // namespace
 
 Result<Vocabulary> read_ranks(const Checkpoint& checkpoint, const JsonValue& config,
                               const TokenizerOptions& options) {
-  const Document* file = checkpoint.find_document(kRanksFile);
+  const Document* file = checkpoint.find_document(options.rules.ranks_file);
   CKPT_CHECK(file != nullptr);
-  CKPT_ASSIGN(const std::vector<RankedToken> tokens, read_lines(file->text()));
+  CKPT_ASSIGN(const std::vector<RankedToken> tokens, read_lines(*file));
   CKPT_ASSIGN(const auto named, decoder_tokens(config));
   CKPT_ASSIGN(const uint64_t size, token_count(tokens.size(), options));
   Vocabulary out;
@@ -126,7 +135,8 @@ Result<Vocabulary> read_ranks(const Checkpoint& checkpoint, const JsonValue& con
     std::string& text = out.tokens[id];
     const auto found = named.find(id);
     if (id >= tokens.size()) {
-      text = found != named.end() ? found->second.text : fmt::format("<|reserved_token_{}|>", id);
+      text = found != named.end() ? found->second.text
+                                  : special_behind(id - tokens.size(), id, options.rules);
       out.types[id] = static_cast<int32_t>(TokenType::kControl);
     } else if (text.empty()) {
       text = fmt::format("[PAD{}]", id);

@@ -94,6 +94,8 @@ class Specials {
     return {};
   }
 
+  void leave_out(std::string_view kind) { std::erase(kinds_, kind); }
+
   Status set_id(const std::string& kind, const JsonValue& id) {
     if (!id.is_number_integer()) return {};
     if (!id.is_number_unsigned() || id.get<uint64_t>() > UINT32_MAX) {
@@ -248,6 +250,13 @@ void read_normalizer(const JsonValue& normalizer, NormalizerFlags& flags) {
   for (const JsonValue& step : list_in(normalizer, "normalizers")) read_normalizer(step, flags);
 }
 
+// Whether config.json gives padding no token.
+bool pads_nothing(const JsonValue& config) {
+  const JsonValue* id = known(config, "pad_token_id");
+  if (id == nullptr) id = known(known(config, "text_config"), "pad_token_id");
+  return id != nullptr && id->is_number_integer() && *id < 0;
+}
+
 }  // namespace
 
 JsonValue post_processors(const JsonValue& tokenizer) {
@@ -260,9 +269,10 @@ JsonValue post_processors(const JsonValue& tokenizer) {
 Status add_special_ids(const Checkpoint& checkpoint, const JsonValue& tokenizer, JsonValue config,
                        const SpecialsWanted& wanted, Metadata& metadata) {
   Specials specials(tokenizer, std::move(config), wanted);
+  CKPT_ASSIGN(const auto model_config, read_object(checkpoint, "config.json"));
+  if (model_config && pads_nothing(*model_config)) specials.leave_out("pad");
   specials.read_post_processor();
   CKPT_TRY(specials.read_names());
-  CKPT_ASSIGN(const auto model_config, read_object(checkpoint, "config.json"));
   if (model_config) CKPT_TRY(specials.read_numbers(*model_config));
   for (const auto& [kind, id] : wanted.otherwise) CKPT_TRY(specials.set_id(kind, id));
   CKPT_TRY(specials.set_named(wanted.named));

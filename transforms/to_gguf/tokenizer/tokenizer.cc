@@ -190,7 +190,7 @@ Result<Vocabulary> make_vocabulary(const Checkpoint& checkpoint, const Tokenizer
     out.pre.reset();
     return out;
   }
-  const bool has_ranks = checkpoint.find_document("tiktoken.model") != nullptr;
+  const bool has_ranks = checkpoint.find_document(rules.ranks_file) != nullptr;
   if (files.tokenizer->is_null() && has_ranks && !rules.ranks.empty()) {
     CKPT_ASSIGN(Vocabulary out, read_ranks(checkpoint, files.config, options));
     out.model = "gpt2";
@@ -261,19 +261,41 @@ void put_vocabulary(Vocabulary vocabulary, Metadata& metadata) {
   }
 }
 
+void give_control_type(std::string_view text, Vocabulary& vocabulary) {
+  if (text.empty()) return;
+  for (size_t i = 0; i < vocabulary.tokens.size(); ++i) {
+    if (vocabulary.tokens[i] == text) {
+      vocabulary.types[i] = static_cast<int32_t>(TokenType::kControl);
+    }
+  }
+}
+
 // Overwrites the EOS and EOT ids from the files for families with other rules (llama.cpp
 // conversion/{internlm,hunyuan}.py set_vocab).
 Status replace_ends(const Checkpoint& checkpoint, const JsonValue& config,
                     const TokenizerRules& rules, Metadata& metadata) {
+  if (rules.bos_id) metadata.set("tokenizer.ggml.bos_token_id", MetaValue::u32(*rules.bos_id));
   CKPT_ASSIGN(const auto decoder, decoder_tokens(config));
   for (const auto& [id, token] : decoder) {
     if (!token.special || rules.end_of_chat.empty() || token.text != rules.end_of_chat) continue;
     metadata.set("tokenizer.ggml.eos_token_id", MetaValue::u32(id));
   }
-  if (!rules.ends_by_generation) return {};
   CKPT_ASSIGN(const auto model, read_object(checkpoint, "config.json"));
-  const auto eod = model ? whole(known(*model, "eod_token_id")) : std::nullopt;
-  if (eod) metadata.set("tokenizer.ggml.eos_token_id", MetaValue::u32(*eod));
+  if (rules.ends_by_config && model) {
+    const JsonValue* start = known(*model, "bos_token_id");
+    for (const JsonValue& end : list_in(*model, "eos_token_id")) {
+      const auto id = whole(end);
+      if (!id || (start != nullptr && *start == end)) continue;
+      metadata.set("tokenizer.ggml.eot_token_id", MetaValue::u32(*id));
+      break;
+    }
+  }
+  if (!rules.ends_by_generation) return {};
+  const JsonValue* text = model ? find_text_config(*model) : nullptr;
+  for (const JsonValue* level : {model.get(), text}) {  // the inner one wins
+    const auto eod = level == nullptr ? std::nullopt : whole(known(*level, "eod_token_id"));
+    if (eod) metadata.set("tokenizer.ggml.eos_token_id", MetaValue::u32(*eod));
+  }
   CKPT_ASSIGN(const auto generation, read_object(checkpoint, "generation_config.json"));
   if (!generation) return {};
   const JsonValue& ends = list_in(*generation, "eos_token_id");
@@ -298,7 +320,9 @@ Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& 
                     MetaValue::boolean(flag.substr(sign + 1) == "true"));
   }
   CKPT_ASSIGN(Vocabulary vocabulary, make_vocabulary(checkpoint, files, options, context));
-  CKPT_ASSIGN(const ChatTemplate chat, find_chat_template(checkpoint, files.config));
+  give_control_type(rules.control_token, vocabulary);
+  CKPT_ASSIGN(ChatTemplate chat, find_chat_template(checkpoint, files.config));
+  if (rules.prefers_template_file) chat.converter = chat.source;
   Differences differences{vocabulary.difference, differs_from_source(checkpoint, files, options),
                           chat.differs(), false};
   SpecialsWanted specials;
@@ -306,7 +330,7 @@ Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& 
   if (is_bounded) specials.vocab_size = vocabulary.tokens.size();
   if (vocabulary.model == "gpt2") specials.named = rules.special_tokens;
   put_vocabulary(std::move(vocabulary), metadata);
-  if (!rules.end_of_chat.empty() && prefix != nullptr) {
+  if (!rules.end_of_chat.empty() && !rules.is_internlm2 && prefix != nullptr) {
     metadata.append("tokenizer.ggml.add_space_prefix", MetaValue::boolean(is_truthy(prefix)));
   }
   CKPT_TRY(add_special_ids(checkpoint, *files.tokenizer, files.config, specials, metadata));

@@ -1,0 +1,124 @@
+// Gemma 3n: four streams of hidden states (AltUp), low-rank residuals (Laurel), embeddings of every
+// layer, activations that are sparse in some layers; the last layers share keys and values.
+//
+// Sources: llama.cpp conversion/gemma.py (Gemma3NModel); transformers models/gemma3n. Norms are
+// stored as they are. Embeddings have fewer rows than the vocabulary has tokens of images and
+// sounds; the GGUF fills them up with zeros.
+#include "models/families/rows.h"
+
+namespace ckpt {
+namespace {
+
+// clang-format off
+constexpr ParameterRule kGemma3nRows[] = {
+    {"model.embed_tokens.weight",              "vocab_size hidden_size"},
+    {"model.norm.weight",                      "hidden_size"},
+    {"model.embed_tokens_per_layer.weight",
+     "vocab_size_per_layer_input num_hidden_layers*hidden_size_per_layer_input"},
+    {"model.per_layer_model_projection.weight",
+     "num_hidden_layers*hidden_size_per_layer_input hidden_size"},
+    {"model.per_layer_projection_norm.weight", "hidden_size_per_layer_input"},
+    {"model.altup_projections.0.weight",       "hidden_size hidden_size"},
+    {"model.altup_projections.1.weight",       "hidden_size hidden_size"},
+    {"model.altup_projections.2.weight",       "hidden_size hidden_size"},
+    {"model.altup_unembed_projections.0.weight", "hidden_size hidden_size"},
+    {"model.altup_unembed_projections.1.weight", "hidden_size hidden_size"},
+    {"model.altup_unembed_projections.2.weight", "hidden_size hidden_size"},
+    {".input_layernorm.weight",                "hidden_size"},
+    {".post_attention_layernorm.weight",       "hidden_size"},
+    {".pre_feedforward_layernorm.weight",      "hidden_size"},
+    {".post_feedforward_layernorm.weight",     "hidden_size"},
+    {".per_layer_input_gate.weight",           "hidden_size_per_layer_input hidden_size"},
+    {".per_layer_projection.weight",           "hidden_size hidden_size_per_layer_input"},
+    {".post_per_layer_input_norm.weight",      "hidden_size"},
+    {".altup.correct_output_scale",            "hidden_size"},
+    {".altup.correction_coefs.weight",         "altup_num_inputs altup_num_inputs"},
+    {".altup.prediction_coefs.weight",  "altup_num_inputs*altup_num_inputs altup_num_inputs"},
+    {".altup.modality_router.weight",          "altup_num_inputs hidden_size"},
+    {".altup.router_norm.weight",              "hidden_size"},
+    {".laurel.linear_left.weight",             "laurel_rank hidden_size"},
+    {".laurel.linear_right.weight",            "hidden_size laurel_rank"},
+    {".laurel.post_laurel_norm.weight",        "hidden_size"},
+    {".self_attn.q_proj.weight", "num_attention_heads*head_dim hidden_size", kRows},
+    {".self_attn.o_proj.weight", "hidden_size num_attention_heads*head_dim", kColumns},
+    {".self_attn.q_norm.weight", "head_dim"},
+    // Layers that share those of others may have them.
+    {".self_attn.k_proj.weight", "num_key_value_heads*head_dim hidden_size", kRows, "optional"},
+    {".self_attn.v_proj.weight", "num_key_value_heads*head_dim hidden_size", kRows, "optional"},
+    {".self_attn.k_norm.weight", "head_dim", kWhole, "optional"},
+};
+constexpr NameRule kGemma3nNames[] = {
+    {"model.embed_tokens",                        "token_embd", kFilledTokenRows},
+    {"model.embed_tokens_per_layer",              "per_layer_token_embd", kFilledTokenRows},
+    {"model.per_layer_model_projection",          "per_layer_model_proj"},
+    {"model.per_layer_projection_norm",           "per_layer_proj_norm"},
+    {"model.altup_projections.{}.weight",         "altup_proj.weight", kStreams},
+    {"model.altup_unembed_projections.{}.weight", "altup_unembd_proj.weight", kStreams},
+    {"model.layers.{}.post_attention_layernorm",   "blk.{}.post_attention_norm"},
+    {"model.layers.{}.pre_feedforward_layernorm",  "blk.{}.ffn_norm"},
+    {"model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm"},
+    {"model.layers.{}.per_layer_input_gate",      "blk.{}.inp_gate"},
+    {"model.layers.{}.per_layer_projection",      "blk.{}.proj"},
+    {"model.layers.{}.post_per_layer_input_norm", "blk.{}.post_norm"},
+    {"model.layers.{}.altup.correct_output_scale", "blk.{}.altup_correct_scale.weight"},
+    {"model.layers.{}.altup.correction_coefs", "blk.{}.altup_correct_coef", kNone, Store::kF32},
+    {"model.layers.{}.altup.prediction_coefs", "blk.{}.altup_predict_coef", kNone, Store::kF32},
+    {"model.layers.{}.altup.modality_router",     "blk.{}.altup_router"},
+    {"model.layers.{}.altup.router_norm",         "blk.{}.altup_router_norm"},
+    {"model.layers.{}.laurel.linear_left",        "blk.{}.laurel_l"},
+    {"model.layers.{}.laurel.linear_right",       "blk.{}.laurel_r"},
+    {"model.layers.{}.laurel.post_laurel_norm",   "blk.{}.laurel_post_norm"},
+};
+constexpr KeyRule kGemma3nKeys[] = {
+    {"final_logit_softcapping",          kF32, "final_logit_softcapping", kFieldUnlessZero},
+    {"attention.sliding_window",         kU32, "", kSlidingWindow},
+    {"altup.active_idx",                 kU32, "altup_active_idx", kNumber},
+    {"altup.num_inputs",                 kU32, "altup_num_inputs", kNumber},
+    {"embedding_length_per_layer_input", kU32, "hidden_size_per_layer_input", kNumber},
+    {"attention.shared_kv_layers",       kU32, "num_kv_shared_layers", kNumber},
+    {"activation_sparsity_scale",        kArray, "activation_sparsity_pattern", kQuantiles},
+    {"attention.sliding_window_pattern", kArray, "", kSlidingPattern},
+    {"feed_forward_length", kArray, "intermediate_size intermediate_size", kCountsOfLayers},
+};
+constexpr ClassDefault kGemma3nDefaults[] = {
+    {"hidden_size", "2048"}, {"intermediate_size", "16384"}, {"head_dim", "256"},
+    {"num_attention_heads", "8"}, {"num_key_value_heads", "2"}, {"rms_norm_eps", "1e-6", kInKeys},
+    {"vocab_size", "262400"}, {"max_position_embeddings", "32768", kInKeys},
+    {"sliding_window", "512", kInKeys}, {"final_logit_softcapping", "30", kInKeys},
+    {"num_hidden_layers", "35", kInShapes}, {"hidden_size_per_layer_input", "256", kInShapes},
+    {"vocab_size_per_layer_input", "262144", kInShapes}, {"altup_active_idx", "0", kInShapes},
+    {"altup_num_inputs", "4"}, {"laurel_rank", "64", kInShapes},
+    {"num_kv_shared_layers", "15", kInShapes}, {"tie_word_embeddings", "1", kInShapes},
+};
+// clang-format on
+
+bool has_other_streams(const JsonValue& config) {
+  const auto inputs = whole(known(config, "altup_num_inputs"));
+  return inputs && *inputs != 4;
+}
+constexpr FamilyVariant kGemma3nVariants[] = {
+    {has_other_streams, nullptr, "a Gemma 3n model whose altup_num_inputs is not 4"}};
+
+}  // namespace
+
+const Family kGemma3n = {
+    .name = "gemma3n",
+    .architectures = "Gemma3nForCausalLM Gemma3nForConditionalGeneration",
+    .model_types = "gemma3n_text gemma3n",
+    .activation = kGemmaGelu,
+    .quirks = "shares_cache yarn_without_length",
+    .wrapper_quirks = "yarn_without_length",
+    .names = {kGemma3nNames, rows::kCommonNames},
+    .keys = kGemma3nKeys,
+    .defaults = kGemma3nDefaults,
+    .default_rope =
+        R"({"sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+            "full_attention": {"rope_type": "default", "rope_theta": 1000000.0}})",
+    .parameters = {kGemma3nRows, rows::kMlp},
+    .variants = kGemma3nVariants,
+    .tokenizer = {.piece_file = PieceFile::kPreferred, .adds_space_prefix = false},
+    .graph_constants = {{"altup_coef_clip", "120.0"}, {"altup_correct_scale", "true"}},
+    .window_period = 5,
+};
+
+}  // namespace ckpt

@@ -1,4 +1,4 @@
-// What MLX changes in the models that it saves.
+// Names, axes and values that MLX changes in the models that it saves.
 #pragma once
 
 #include <string>

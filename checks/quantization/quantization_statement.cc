@@ -19,7 +19,7 @@ namespace {
 struct RequiredKeys {
   std::string_view method, keys;
 };
-constexpr RequiredKeys kRequiredKeys[] = {{"fp8", "activation_scheme"},
+constexpr RequiredKeys kKeysOfMethods[] = {{"fp8", "activation_scheme"},
                                           {"gptq", "bits group_size desc_act"},
                                           {"awq", "bits|w_bit group_size|q_group_size zero_point"}};
 
@@ -95,7 +95,7 @@ void check_statement_keys(const CheckContext& context) {
   const auto report = [&](std::string_view key, std::string found) {
     context.report(fmt::format("config.json: quantization_config.{}", key), std::move(found));
   };
-  const RequiredKeys* needs = find_by(kRequiredKeys, &RequiredKeys::method, declared->method);
+  const RequiredKeys* needs = find_by(kKeysOfMethods, &RequiredKeys::method, declared->method);
   for (const std::string_view keys : split_words(needs == nullptr ? "" : needs->keys)) {
     const std::string_view key = keys.substr(0, keys.find('|'));
     const std::string_view other = keys.substr(keys.rfind('|') + 1);

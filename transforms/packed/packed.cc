@@ -100,11 +100,11 @@ const Source* source_of(const Tensor& tensor) {
 
 // Codes, also as parts of a tensor that is cut out or put together.
 bool reads_codes(const ByteSource& source) {
-  using Kind = ComputedSource::Kind;
   const ComputedSource* computed = source.computed();
   if (computed == nullptr) return false;
-  bool found = computed->kind() == Kind::kCoded;
-  if (computed->kind() == Kind::kStrided || computed->kind() == Kind::kWoven) {
+  const ComputedSource::Kind kind = computed->kind();
+  bool found = kind == ComputedSource::Kind::kCoded;
+  if (kind == ComputedSource::Kind::kStrided || kind == ComputedSource::Kind::kWoven) {
     computed->each_input([&](const Slice& input) { found |= reads_codes(*input.source); });
   }
   return found;

@@ -48,7 +48,7 @@ std::optional<std::string> bytes_of_base64(std::string_view text) {
   return out;
 }
 
-Result<std::vector<RankedToken>> read_lines(const Document& file) {
+Result<std::vector<RankedToken>> read_ranked_tokens(const Document& file) {
   std::string_view text = file.text();
   std::vector<RankedToken> out;
   for (uint64_t line = 1; !text.empty(); ++line) {
@@ -120,7 +120,7 @@ Result<Vocabulary> read_ranks(const Checkpoint& checkpoint, const JsonValue& con
                               const TokenizerOptions& options) {
   const Document* file = checkpoint.find_document(options.rules.ranks_file);
   CKPT_CHECK(file != nullptr);
-  CKPT_ASSIGN(const std::vector<RankedToken> tokens, read_lines(*file));
+  CKPT_ASSIGN(const std::vector<RankedToken> tokens, read_ranked_tokens(*file));
   CKPT_ASSIGN(const auto named, decoder_tokens(config));
   CKPT_ASSIGN(const uint64_t size, token_count(tokens.size(), options));
   Vocabulary out;

@@ -8,7 +8,7 @@ namespace {
 
 using lora_test::expect_merged;
 
-constexpr const char* kBase = "llama-micro";
+constexpr const char* kMethodsBase = "llama-micro";
 constexpr const char* kTiny = "lora/models/mixtral";  // for values that PEFT may round otherwise
 constexpr const char* kConv1dBase = "lora/models/gpt2";
 
@@ -28,14 +28,14 @@ TEST_P(AdapterOfMethod, MergesAsPeftDoes) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, AdapterOfMethod,
-    testing::Values(MethodCase{"adalora", kBase}, MethodCase{"adalora-pruned", kBase},
+    testing::Values(MethodCase{"adalora", kMethodsBase}, MethodCase{"adalora-pruned", kMethodsBase},
                     MethodCase{"boft", kTiny}, MethodCase{"boft-butterfly", kTiny},
                     MethodCase{"hra", kTiny}, MethodCase{"hra-gs", kTiny},
-                    MethodCase{"ia3", kBase}, MethodCase{"ia3-conv1d", kConv1dBase},
-                    MethodCase{"loha", kBase}, MethodCase{"lokr", kBase},
-                    MethodCase{"miss", kBase}, MethodCase{"miss-bat", kBase},
-                    MethodCase{"miss-mini", kBase}, MethodCase{"oft", kBase},
-                    MethodCase{"oft-exact", kTiny}, MethodCase{"vera", kBase},
+                    MethodCase{"ia3", kMethodsBase}, MethodCase{"ia3-conv1d", kConv1dBase},
+                    MethodCase{"loha", kMethodsBase}, MethodCase{"lokr", kMethodsBase},
+                    MethodCase{"miss", kMethodsBase}, MethodCase{"miss-bat", kMethodsBase},
+                    MethodCase{"miss-mini", kMethodsBase}, MethodCase{"oft", kMethodsBase},
+                    MethodCase{"oft-exact", kTiny}, MethodCase{"vera", kMethodsBase},
                     MethodCase{"vera-conv1d", kConv1dBase}));
 
 }  // namespace

@@ -188,8 +188,14 @@ void check_stacks(const CheckContext& context) {
 void check_mlx(const CheckContext& context) {
   const MlxTensors& mlx = context.on.mlx;
   if (mlx.is_quantized) {
+    // Its modes without biases are not decoded here.
+    const bool is_affine =
+        std::ranges::any_of(context.on.checkpoint.tensors, [](const Tensor& tensor) {
+          return last_word(tensor.name) == "biases";
+        });
     return context.report("*.scales", "MLX quantized these weights, which only MLX reads", {}, {},
-                          advised("ckpt convert IN OUT --step dequantize"));
+                          advised(is_affine ? "ckpt convert IN OUT --step dequantize"
+                                            : std::string(kMlxDequantize)));
   }
   // A GGUF is made of what they were.
   if (mlx.changed.empty() || context.profile.runs_llama_server()) return;

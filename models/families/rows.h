@@ -201,6 +201,24 @@ inline constexpr ParameterRule kNextn[] = {
     {".embed_tokens.weight",     "vocab_size hidden_size", kWhole, "nextn optional"},
 };
 
+// Of Gemma 3n and 4: norms before and behind each part of a layer, and embeddings of every layer.
+inline constexpr ParameterRule kGemmaLayers[] = {
+    {"model.embed_tokens.weight",              "vocab_size hidden_size"},
+    {"model.norm.weight",                      "hidden_size"},
+    {"model.embed_tokens_per_layer.weight",
+     "vocab_size_per_layer_input num_hidden_layers*hidden_size_per_layer_input"},
+    {"model.per_layer_model_projection.weight",
+     "num_hidden_layers*hidden_size_per_layer_input hidden_size"},
+    {"model.per_layer_projection_norm.weight", "hidden_size_per_layer_input"},
+    {".input_layernorm.weight",                "hidden_size"},
+    {".post_attention_layernorm.weight",       "hidden_size"},
+    {".pre_feedforward_layernorm.weight",      "hidden_size"},
+    {".post_feedforward_layernorm.weight",     "hidden_size"},
+    {".per_layer_input_gate.weight",           "hidden_size_per_layer_input hidden_size"},
+    {".per_layer_projection.weight",           "hidden_size hidden_size_per_layer_input"},
+    {".post_per_layer_input_norm.weight",      "hidden_size"},
+};
+
 // ---- names in GGUF ----------------------------------------------------------------------------
 
 inline constexpr NameRule kCommonNames[] = {
@@ -233,6 +251,17 @@ inline constexpr NameRule kTiedAnswerNames[] = {
 inline constexpr NameRule kNormsBehindNames[] = {  // before the common names
     {"model.layers.{}.post_attention_layernorm",   "blk.{}.post_attention_norm"},
     {"model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm"},
+};
+
+inline constexpr NameRule kGemmaLayerNames[] = {  // before the common names
+    {"model.per_layer_model_projection",           "per_layer_model_proj"},
+    {"model.per_layer_projection_norm",            "per_layer_proj_norm"},
+    {"model.layers.{}.post_attention_layernorm",   "blk.{}.post_attention_norm"},
+    {"model.layers.{}.pre_feedforward_layernorm",  "blk.{}.ffn_norm"},
+    {"model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm"},
+    {"model.layers.{}.per_layer_input_gate",       "blk.{}.inp_gate"},
+    {"model.layers.{}.per_layer_projection",       "blk.{}.proj"},
+    {"model.layers.{}.post_per_layer_input_norm",  "blk.{}.post_norm"},
 };
 
 inline constexpr std::span<const NameRule> kNormBehindName = std::span(kNormsBehindNames).first(1);

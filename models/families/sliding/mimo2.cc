@@ -64,7 +64,7 @@ constexpr ClassDefault kMimoDefaults[] = {
 };
 // clang-format on
 
-// As llama.cpp's converter requires it.
+// llama.cpp's converter stops without these fields.
 bool has_other_heads(const JsonValue& config) {
   for (const auto& [wide, sliding] :
        {std::pair("head_dim", "swa_head_dim"), std::pair("v_head_dim", "swa_v_head_dim"),

@@ -77,7 +77,7 @@ constexpr KeyRule kStepKeys[] = {
     {"nextn_predict_layers",              kU32, "", kNextnLayers},
 };
 
-// A count of layers with windows; without one that of the others.
+// The number for layers with windows; where it is absent, that of the other layers counts.
 template <const char* kField>
 Result<uint64_t> sliding_count(const Fields& fields) {
   const JsonValue* found = known(known(fields.config(), "attention_other_setting"), kField);

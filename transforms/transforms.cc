@@ -35,8 +35,22 @@ bool is_wrapped_by(const VlFamily& wrapper, std::string_view architectures) {
          });
 }
 
+// NVFP4 has a scale for 16 values of a row.
+bool has_narrow_rows(const Family& family) {
+  const JsonValue usual = JsonValue::object();  // a configuration of defaults alone
+  for (const std::span<const ParameterRule> list : family.parameters) {
+    for (const ParameterRule& rule : list) {
+      const std::vector<std::string_view> shape = split_words(rule.shape);
+      if (shape.size() != 2 || !rule.name.ends_with(".weight")) continue;
+      const auto columns = number_of_fields(family, usual, shape[1]);
+      if (columns && *columns < 16) return true;
+    }
+  }
+  return false;
+}
+
 // Rows that exchange the axes of experts say that they are stored exchanged.
-bool exports_all_linears(const Family& family) {
+bool exports_experts(const Family& family) {
   const bool is_exchanged = std::ranges::any_of(family.names, [](std::span<const NameRule> list) {
     return std::ranges::any_of(list, [](const NameRule& rule) {
       const bool swaps = rule.change == Change::kSwap || rule.change == Change::kSwapPairs ||
@@ -76,8 +90,10 @@ std::vector<FamilyInfo> all_families() {
         has_vocabulary && std::ranges::any_of(classes, [](std::string_view name) {
           return returned_class(name).has_value();
         });
-    info.has_export = exports_all_linears(*family);
-    info.has_fp8_export = info.has_export && !keeps_experts_stacked(family->text_type());
+    const bool has_experts = exports_experts(*family);
+    if (has_narrow_rows(*family)) info.not_in_nvfp4 = "narrow rows";
+    if (!has_experts) info.not_in_nvfp4 = "experts";
+    info.has_fp8_export = has_experts && !keeps_experts_stacked(family->text_type());
     out.push_back(info);
   }
   return out;

@@ -25,9 +25,10 @@ struct FamilyInfo {
   bool has_projector = false;      // to-mmproj makes one for some of them
   bool has_wrapper = false;        // vl-wrap and vl-unwrap know a vision class around it
   bool comes_back = false;         // from-gguf makes a folder of some of them, or their text part
-  bool has_export = false;         // --to nvfp4 takes all of its linear layers, else all but
-                                   // stacks of experts
-  bool has_fp8_export = false;     // so does --to fp8
+  // The linear layers that --to nvfp4 rejects: "experts", as stacks, or "narrow rows" of fewer
+  // than 16 values; empty: it takes all.
+  std::string_view not_in_nvfp4 = {};
+  bool has_fp8_export = false;     // --to fp8 takes all of its linear layers
 };
 std::vector<FamilyInfo> all_families();
 

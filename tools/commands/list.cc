@@ -89,8 +89,10 @@ void list_steps(const Console& console) {
 }
 
 // Which exports take all linear layers of a family.
-std::string_view export_of(const FamilyInfo& family, bool for_json) {
-  if (!family.has_export) return for_json ? "all but experts" : "no experts";
+std::string export_of(const FamilyInfo& family, bool for_json) {
+  if (!family.not_in_nvfp4.empty()) {
+    return fmt::format("{} {}", for_json ? "all but" : "no", family.not_in_nvfp4);
+  }
   if (!family.has_fp8_export) return for_json ? "all as nvfp4" : "nvfp4";
   return for_json ? "all" : "yes";
 }
@@ -100,7 +102,7 @@ void list_families(const Console& console) {
   for (const FamilyInfo& family : all_families()) {
     table.add({std::string(family.name), family.has_projector ? "yes" : "-",
                family.has_wrapper ? "yes" : "-", family.comes_back ? "yes" : "-",
-               std::string(export_of(family, false)), std::string(family.architectures)});
+               export_of(family, false), std::string(family.architectures)});
     console.object("family", {{"name", family.name},
                               {"architectures", family.architectures},
                               {"projector", family.has_projector},

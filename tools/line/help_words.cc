@@ -173,7 +173,9 @@ std::string of_family(const FamilyInfo& family, size_t width) {
   page.row("--mmproj", family.has_projector ? "yes: a projector for vision" : "no");
   page.row("--step vl-wrap", family.has_wrapper ? "yes: its vision class is known" : "no");
   page.row("from GGUF", family.comes_back ? "yes: ckpt convert OUT.gguf FOLDER/" : "no");
-  page.row("--to nvfp4", family.has_export ? "all linear layers" : "all linear layers but experts");
+  page.row("--to nvfp4", family.not_in_nvfp4.empty() ? std::string("all linear layers")
+                                                     : fmt::format("all linear layers but {}",
+                                                                   family.not_in_nvfp4));
   page.row("--to fp8",
            family.has_fp8_export ? "all linear layers" : "all linear layers but experts");
   return page.text();

@@ -218,11 +218,9 @@ struct KeyWriter {
   }
 
   Status counts_where(const KeyRule& rule, bool (ResolvedLayer::*is_so)() const) const {
-    // A plain field must be there, as the converter asks for it.
-    const bool is_plain = rule.fields.find_first_of(".*+/0123456789") == std::string_view::npos;
+    const auto constant = number_from<uint64_t>(rule.fields);
     CKPT_ASSIGN(const uint64_t number,
-                is_plain ? model.count(rule.fields)
-                         : number_of_fields(*model.family, model.config, rule.fields));
+                constant ? Result<uint64_t>(*constant) : model.count(rule.fields));
     CKPT_ASSIGN(const std::vector<ResolvedLayer> layers, hybrid_layers(model));
     std::vector<int32_t> counts;
     for (const ResolvedLayer& layer : layers) {

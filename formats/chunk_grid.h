@@ -20,8 +20,9 @@ struct TensorChunk {
   Slice bytes;                           // its values, row after row
 };
 
-// Makes the tensor whose name, shape and codec `like` has; the codec is one of plain numbers.
-// Chunks without values are ignored. If several chunks start at the same place, the first is used.
+// Joins `chunks` into one tensor with the name, shape and codec of `like`, whose codec must be that
+// of a plain type such as BF16. Skips chunks without values. Of several chunks that start at the
+// same place, as replicas do, the first is used.
 // Fails: kCorrupt: a chunk is partly outside the tensor, two chunks overlap, or no chunk has some
 // values.
 Result<Tensor> from_chunks(Tensor like, std::vector<TensorChunk> chunks);

@@ -2,8 +2,9 @@
 //
 //   .metadata      the index: the file and the place of each chunk of each tensor (dcp.h). A save
 //                  without collectives has __0.metadata, __1.metadata, ..., one for each rank.
-//   __0_0.distcp   the items of a rank, without gaps. Each is a zip (torch.h), or one that zstd
-//                  compressed. Items of other objects come first and are not read.
+//   __0_0.distcp   the items that rank 0 wrote, one behind the other. An item with values is a zip
+//                  as torch.save writes it (torch.h), perhaps compressed by zstd. Items with other
+//                  objects stand before them; ckpt does not read those.
 //
 // Mistakes to avoid: the index is written last, so a folder without it is a save that did not end.
 // A rank that has no rows of a tensor has an empty chunk. Chunks of a transposed tensor keep its

@@ -45,7 +45,7 @@ struct DcpMetadata {
 // read; kIo.
 Result<DcpMetadata> read_dcp_metadata(const SharedSource& source);
 
-// Reads the tensors of a folder in this layout. Their names are the keys of the index.
+// The tensors of a folder that torch.distributed.checkpoint wrote, named as in its index.
 struct DcpTensors {
   std::vector<Tensor> tensors;
   std::vector<TrainerPath> paths;     // of each

@@ -343,7 +343,7 @@ class ZeroReader {
     return {};
   }
 
-  // A universal checkpoint has one file for each parameter.
+  // Takes the parameters of a universal checkpoint, which has a file for each of them.
   Status take_files() {
     for (const auto& group : groups_) {
       for (const ZeroParameter& each : group) {

@@ -1,5 +1,5 @@
-// Reads checkpoints of Megatron-core as Hugging Face models: translates names (data/megatron.txt),
-// splits fused rows, and joins the parts of ranks.
+// Reads checkpoints of Megatron-core as Hugging Face models: renames tensors (data/megatron.txt),
+// splits those that Megatron fuses, such as q, k and v, and joins the parts that ranks hold.
 //
 //   iter_0000100/.metadata, __0_0.distcp, common.pt          a distributed checkpoint (dcp.h); a
 //                                                            tensor of all layers, or one of each

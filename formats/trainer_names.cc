@@ -4,8 +4,9 @@
 //   ─┬──         ────────┬─────────────────────
 //    a level            wrappers                gives  model.layers.0.mlp.up_proj.weight
 //
-// Mistakes to avoid: names in Hugging Face models begin with "model.", too. Only a whole component
-// is the name of a wrapper; peft's original_module contains one as a part.
+// Two mistakes to avoid: "model." is not always a level that the trainer added, because names in
+// Hugging Face models begin with it as well. And a wrapper's name is a whole component between two
+// dots: peft's "original_module" contains "module", and is another name.
 #include <algorithm>
 #include <map>
 

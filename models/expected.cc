@@ -22,7 +22,7 @@ constexpr ParameterRule kMtp[] = {
 };
 // clang-format on
 
-// A layer that is not one for multi-token prediction.
+// In a row's `when`: the layer belongs to the model itself, not to multi-token prediction.
 constexpr std::string_view kTrunk = "trunk";
 constexpr std::string_view kPer = "per:";  // before the field that gives the count of {}
 
@@ -78,7 +78,7 @@ class Expansion {
       CKPT_TRY(check_layers(kNextnCountField, drafts));
     }
     CKPT_ASSIGN(auto layers, resolve_layers(all, configs_.defaults, layers_ + drafts));
-    // Without a list that counts layers for multi-token prediction, those are like most.
+    // Layers for multi-token prediction are like most others, unless a list has entries for them.
     const bool is_listed = !list_in(configs_.text, "moe_layer_freq").empty() ||
                            text_of(configs_.text, "moe_layers_enum") != nullptr;
     for (ResolvedLayer& layer : layers) {

@@ -250,7 +250,7 @@ ResolvedModel without_cache(ResolvedModel model) {
   return model;
 }
 
-// Layers with both attention and a recurrent state, which is listed behind all of them.
+// Adds a recurrent state to every layer. States count as layers of their own, behind all others.
 void add_states(ResolvedModel& model, uint64_t values) {
   const size_t count = model.layers.size();
   model.layers.resize(2 * count, {"linear_attention", false, values});

@@ -8,14 +8,15 @@
 
 namespace ckpt {
 
-// A tensor of one expert of gpt-oss, as Unsloth saves it: a linear layer, whose weight is turned
-// relative to the stack. nullopt: of no such layer.
+// A tensor of one expert of gpt-oss as Unsloth saves it, a linear layer. Its weight is transposed
+// relative to the stack that gpt-oss has. nullopt: the name is not that of such a tensor.
 struct LinearExpert {
   std::string stack;  // "model.layers.0.mlp.experts.down_proj_bias"
   uint64_t number;
 };
 std::optional<LinearExpert> linear_expert(std::string_view name);
-// The released name of another tensor of such a model: its router is a linear layer, too.
+// The name that gpt-oss has for any other tensor of such a model: Unsloth's router is a linear
+// layer as well.
 std::string name_beside_stacks(std::string name);
 
 }  // namespace ckpt

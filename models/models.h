@@ -329,8 +329,8 @@ struct Family {
   std::span<const KeyRule> early_keys = {};  // right behind general.architecture
   std::string_view refused_rope = {};        // rotary scaling that the file has no place for
   std::string_view left_out_start = {};      // of names that llama.cpp's converter has no use for
-  // The form that converters of other years wrote of the same class. It takes the family's place
-  // if a file has the tensor that the first of its `names` gives.
+  // How converters of earlier years wrote this class. A file is read by it if the file has the
+  // tensor that the first row of its `names` gives.
   const Family* earlier = nullptr;
   const Family* turned = nullptr;  // takes its place where stacked experts lie [expert, out, in]
   GraphConstants graph_constants = {};

@@ -20,7 +20,8 @@ bool is_number(const ClassDefault& row) {
   return row.compute == nullptr && row.value[0] >= '0' && row.value[0] <= '9';
 }
 
-// The number that a list has for a layer, or for all; without one, the list itself.
+// Returns the entry of `list` for `layer`, or the one number that all entries are. If there is
+// neither, or `list` is another value, returns `list`.
 const JsonValue& entry_of(const JsonValue& list, std::optional<uint64_t> layer) {
   if (!list.is_array() || list.size() < 2) return list;
   if (layer && *layer < list.size()) return list[*layer];

@@ -89,7 +89,7 @@ Result<TimedKeys> ask(const AwsService& service) {
   return service.token_file.empty() ? ask_container(service) : ask_sts(service);
 }
 
-// https, or an address that never leaves the machine.
+// Keys must not be asked for over plain http, except at addresses that never leave the machine.
 Status check_container_url(const std::string& text) {
   CKPT_ASSIGN(const Url url, in("AWS_CONTAINER_CREDENTIALS_FULL_URI", parse_url(text)));
   constexpr std::string_view kReserved =
@@ -139,7 +139,7 @@ Result<S3KeySource> keys_of_service(AwsService service) {
   return S3KeySource([held, service = std::move(service)] {
     const std::lock_guard lock(held->mutex);
     if (held->keys.ends - std::time(nullptr) < kRenewSeconds) {
-      // Without new ones, S3's answer to the old ones tells what is wrong.
+      // If that fails, the old keys stay, and S3's answer to them says what is wrong.
       if (auto renewed = ask(service)) held->keys = std::move(*renewed);
     }
     return held->keys.keys;

@@ -1,4 +1,4 @@
-// Keys for S3 that a service gives to a machine in a cloud, for a while.
+// Temporary keys for S3, which a service hands to pods, containers and machines in a cloud.
 #pragma once
 
 #include <functional>
@@ -16,12 +16,12 @@ struct AwsService {
   std::string container_url, container_token, container_token_file;
   bool is_set() const { return !token_file.empty() || !container_url.empty(); }
 };
-// As the environment names it. Fails: kUsage: a web identity without AWS_ROLE_ARN; an address of a
-// container that is neither https nor one of those that AWS reserves.
+// Finds the service that the environment names. Fails: kUsage: a web identity without AWS_ROLE_ARN;
+// a container's address that is neither https nor one of those that AWS reserves.
 Result<AwsService> aws_service(const std::string& region);
 
-// Asks `service`, and again when the keys are about to end. Fails: kUsage: the service refuses, or
-// its token cannot be read; kIo: no answer, or one without keys.
+// Asks `service` for keys. The result asks again when they are about to expire. Fails: as
+// http_send() and http_failure(); kIo: an answer without keys, or a token that cannot be read.
 Result<S3KeySource> keys_of_service(AwsService service);
 
 }  // namespace ckpt

@@ -31,10 +31,10 @@ struct S3Access {
   std::string region;    // "us-east-1" by default
   std::string endpoint;  // AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL or of the profile; "" is AWS
 };
-// The environment, then the profile AWS_PROFILE (default) of ~/.aws/credentials and ~/.aws/config,
-// without keys of a service (aws_service_keys.h). Without keys requests go unsigned, as public
-// buckets allow. Fails: kUsage for a profile that is missing, or that gets its keys from a program
-// or a sign-in; kIo.
+// Reads the environment, then the profile AWS_PROFILE (or "default") of ~/.aws/credentials and
+// ~/.aws/config. Asks no service; s3_bucket() does. Without keys requests go unsigned, as public
+// buckets allow. Fails: kUsage: the profile is missing, or gets its keys from a program or a
+// sign-in; kIo.
 Result<S3Access> s3_access();
 
 }  // namespace ckpt

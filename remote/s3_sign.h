@@ -17,7 +17,7 @@ struct S3Keys {
   std::string access_key, secret_key, session_token;  // all empty: requests go unsigned
 };
 
-// Keys that end and are renewed: called before each request.
+// Returns keys that are valid now. Called before each request, because temporary keys expire.
 using S3KeySource = std::function<S3Keys()>;
 
 // For payloads that are not hashed before they are sent; over https, TLS protects them.

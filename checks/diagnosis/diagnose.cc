@@ -287,7 +287,7 @@ void advise_by_causes(std::vector<Finding>& findings) {
     if (find_by(findings, &Finding::check, cause) == nullptr) continue;
     for (Finding& finding : findings) {
       if (!has_word(checks, finding.check) || !finding.fix.step.empty()) continue;
-      finding.fix = advised(fmt::format("first that of {}, then ask again", cause));
+      finding.fix = advised(fmt::format("that of {} first; it may mend this too", cause));
     }
   }
 }

@@ -188,7 +188,7 @@ void check_stacks(const CheckContext& context) {
 void check_mlx(const CheckContext& context) {
   const MlxTensors& mlx = context.on.mlx;
   if (mlx.is_quantized) {
-    // Its modes without biases are not decoded here.
+    // ckpt decodes the mode with biases alone.
     const bool is_affine =
         std::ranges::any_of(context.on.checkpoint.tensors, [](const Tensor& tensor) {
           return last_word(tensor.name) == "biases";

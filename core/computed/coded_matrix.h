@@ -62,8 +62,8 @@ struct CodedMatrix {
   CodeGrid zeros = {};                                   // one for each scale; outer == 0: none
   int32_t zero = 0;                                      // taken off each code too
   ScaleGrid scales = {};
-  // Of the shape of `scales`; rows == 0: none. The product with the scale and the sum with the bias
-  // are rounded to the type of the biases.
+  // One bias for each scale; rows == 0: there are none. Product and sum are each rounded to the
+  // type of the biases.
   ScaleGrid biases = {};
   bool divides = false;  // by the scale, instead of multiplying with it
   // The group of each column; null: column / scales.tile_columns.

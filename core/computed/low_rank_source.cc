@@ -67,8 +67,8 @@ std::string LowRankSource::operation() const {
   return out;
 }
 
-// The product of a strip and its rounded values, `right` as read and as floats, and rows of `left`;
-// of columns, their sums.
+// Room for the product of a strip and its rounded values, for `right` as stored and as floats, and
+// for rows of `left`. Norms of columns need their sums in addition.
 uint64_t LowRankSource::change_bytes(uint64_t strip_values) const {
   constexpr uint64_t kFloat = sizeof(float);
   const uint64_t columns = base_.row_values();

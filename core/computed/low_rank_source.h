@@ -35,12 +35,12 @@ struct LowRankUpdate {
 
 class LowRankSource final : public MergedSource {
  public:
-  // Requires: as MergedSource; the shapes fit.
+  // Requires: what MergedSource requires; the shapes of base and update fit each other.
   LowRankSource(Tensor base, LowRankUpdate update, LowRankProduct product);
 
   void each_input(const TakeInput& take) const override;
   std::string operation() const override;
-  // Fails: kUnsupported: norms of columns; as with_low_rank.
+  // Fails: kUnsupported: the update has norms of columns, which need all rows; as with_low_rank.
   Result<Tensor> changed(const Tensor& rows, uint64_t first) const override;
 
  private:

@@ -8,7 +8,7 @@
 namespace ckpt {
 namespace {
 
-// Values of a strip, which stays in the cache while it is changed.
+// Weights are changed in strips of so many values, which fit into a processor's cache.
 constexpr uint64_t kMergedStripValues = 128 << 10;
 
 }  // namespace
@@ -44,7 +44,7 @@ uint64_t MergedSource::strip_rows() const {
   return std::clamp<uint64_t>(most, 1, std::max<uint64_t>(1, base_.rows()));
 }
 
-// The base's bytes, and a strip of floats and of rounded values.
+// Room for the bytes of the base, for a strip as floats, and for the same strip when rounded.
 uint64_t MergedSource::own_scratch_bytes(uint64_t size_bytes) const {
   const uint64_t strip = strip_rows() * base_.row_values();
   const uint64_t read = std::min(size_bytes + 2 * row_bytes(), this->size_bytes());

@@ -29,19 +29,21 @@ class MergedSource : public ComputedSource {
   Kind kind() const final { return kKind; }
 
   const Tensor& base() const { return base_; }
-  // `rows`, rows of the base from `first` on in any type of floats, changed, and rounded only to
-  // that type. Fails: kUnsupported: the change of a row depends on others.
+  // Applies the change to `rows`, which are rows of the base from number `first` on, stored in any
+  // type of floats. The result has their type and is rounded once. Fails: kUnsupported: a row
+  // cannot be changed without the other rows.
   virtual Result<Tensor> changed(const Tensor& rows, uint64_t first) const = 0;
 
  protected:
   using Floats = std::vector<float>;
   using SharedFloats = std::shared_ptr<const Floats>;
 
-  // Values that all rows of one read() use; they stay in memory until the last reader has them.
+  // Loads what the change of every row needs, such as an adapter's factors. Threads that read at
+  // the same time share it, and it is freed when the last of them ends.
   virtual Result<std::shared_ptr<const void>> hold() const = 0;
   // Changes rows of the base from `first` on.
   virtual Status change(uint64_t first, FloatRows values) const = 0;
-  // Memory that hold() and change() take, the latter for `strip_values`.
+  // The memory that hold() takes, and change() for a strip of `strip_values` values.
   virtual uint64_t change_bytes(uint64_t strip_values) const = 0;
 
   uint64_t strip_rows() const;
@@ -60,13 +62,13 @@ Status read_floats(const Tensor& tensor, uint64_t first, std::span<float> out);
 void encode_floats(const Codec& codec, std::span<const float> values, std::span<std::byte> out);
 // Fails: kUnsupported: not Stored plain floats.
 Status check_stored_floats(const Tensor& tensor);
-// `base`, whose bytes are those of `source`.
+// A copy of `base` that reads its bytes from `source`.
 Tensor stored_in(const Tensor& base, std::shared_ptr<const MergedSource> source);
 
-// Whether the bytes of `source` are computed from such a weight.
+// Whether `source` computes its bytes from a weight that an adapter changes.
 bool reads_lora_merge(const ByteSource& source);
-// Whether `tensor` is of such weights that are still to be encoded in ggml's blocks: a weight of a
-// GGUF that an adapter was added to.
+// Whether an adapter was added to `tensor`, a weight of a GGUF whose result has not been encoded in
+// ggml's blocks yet.
 bool is_lora_merge(const Tensor& tensor);
 
 }  // namespace ckpt

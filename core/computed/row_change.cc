@@ -60,7 +60,7 @@ class RowChangeSource final : public MergedSource {
     return {};
   }
 
-  // Factors as read and as floats.
+  // Room for the factors as they are stored, and as floats.
   uint64_t change_bytes(uint64_t strip_values) const override {
     uint64_t values = 3 * strip_values + change_.prepared_values;
     for (const Tensor& factor : change_.factors) values += 2 * factor.values();

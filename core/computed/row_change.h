@@ -1,5 +1,5 @@
-// Weights whose rows become functions of themselves and of small factors while they are read:
-// adapters that are more than a product.
+// Adapters that add no product to a weight: each row is computed again from itself and from the
+// adapter's small factors, while the weight is read.
 //
 //   factors ── read, prepare ─▶ floats in memory     once, while any thread works with them
 //   row i of the weight ── apply ─▶ the new row
@@ -16,7 +16,7 @@ namespace ckpt {
 
 struct RowChange {
   using Floats = std::vector<float>;
-  // The values that all rows use.
+  // The data that the change of every row needs.
   struct Held {
     std::vector<Floats> factors;
     std::span<const double> numbers;
@@ -26,14 +26,16 @@ struct RowChange {
   std::string_view method;       // its name, which says what `prepare` and `apply` compute
   std::vector<Tensor> factors;   // Stored plain floats
   std::vector<double> numbers;   // of the configuration
-  uint64_t prepared_values = 0;  // that `prepare` makes in addition
+  uint64_t prepared_values = 0;  // how many values `prepare` adds to the factors
   void (*prepare)(Held&) = nullptr;
-  // Changes rows from `first` on. Takes memory for three times their values at most.
+  // Changes `rows`, which begin with row `first` of the weight. Takes no more memory than three
+  // times that of `rows`.
   void (*apply)(const Held&, uint64_t first, FloatRows rows) = nullptr;
 };
 
-// `base` [rows, columns] so changed; Stored, of the same type. Fails: kUnsupported for a base or
-// factors that are not Stored plain floats, and for more values of factors than fit the limit.
+// Applies `change` to `base` [rows, columns]. The result is Stored and has the type of the base.
+// Fails: kUnsupported: base or factors are not Stored plain floats, or the factors have more values
+// than the limit allows.
 Result<Tensor> with_row_change(const Tensor& base, RowChange change, LowRankProduct product);
 
 }  // namespace ckpt

@@ -26,7 +26,7 @@ namespace ckpt {
 class FlatPickle {
  public:
   // A class, as in "torch.distributed.checkpoint.metadata MetadataIndex", and the fields to keep.
-  // If its state is a tuple, the fields are the items of the tuple.
+  // If a class pickles its state as a tuple, `fields` names the items of that tuple in order.
   struct Class {
     std::string_view name;
     std::span<const std::string_view> fields;

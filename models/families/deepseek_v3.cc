@@ -220,7 +220,7 @@ constexpr auto kMiniCpm3Defaults = rows::in_shapes({
     {"tie_word_embeddings", "1"},
 });
 // Hunyuan 4 has streams of hidden states (hyper-connections), a gate behind attention, and sinks.
-// Layers that share the tokens an indexer chose have no indexer.
+// A layer that uses the tokens which another layer's indexer chose has no indexer of its own.
 constexpr ParameterRule kHyV4Rows[] = {
     {"model.hc_head.hc_head_fn",               "hc_mult hc_mult*hidden_size"},
     {"model.hc_head.hc_head_base",             "hc_mult"},

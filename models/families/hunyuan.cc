@@ -1,5 +1,5 @@
-// Hunyuan models have Llama's layers, and normalize queries and keys in addition. Those with
-// experts have a shared MLP next to them.
+// Hunyuan models have Llama's layers, with norms of queries and keys in addition. Models with
+// experts have a shared MLP in addition.
 //
 // Sources: llama.cpp conversion/hunyuan.py (HunYuanModel, HunYuanMoEModel, HunyuanVLTextModel);
 // transformers models/{hunyuan_v1_dense,hunyuan_v1_moe,hunyuan_vl}. Fields of the experts may be

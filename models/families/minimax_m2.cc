@@ -85,7 +85,7 @@ Result<uint64_t> leading_dense_layers(const Fields& fields) {
       kinds, [](const JsonValue& kind) { return kind != 0 && kind != "dense"; });
   return static_cast<uint64_t>(first - kinds.begin());
 }
-// An object of released models has the fields that transformers 5 calls index_*.
+// Released models have these fields in an object; transformers 5 calls them index_*.
 constexpr auto kMiniMaxM3Defaults = rows::in_shapes({
     {"vocab_size", "200064"}, {"hidden_size", "6144"}, {"intermediate_size", "3072"},
     {"num_hidden_layers", "60"}, {"num_attention_heads", "64"}, {"num_key_value_heads", "4"},

@@ -124,7 +124,7 @@ constexpr GgufRow kBlockAttention[] = {   // heads by block
     {"blk.{}.attn_{q,k,v}",       "embd head_i*k k_gqa_i v_gqa_i"},
     {"blk.{}.attn_output.weight", "head_i*v embd"},
 };
-// Blocks with experts and with an MLP alike.
+// Blocks with experts and blocks with an MLP both have these.
 constexpr GgufRow kEitherFeed[] = {
     {"blk.{}.ffn_{gate,up,down}.weight", "embd ff", "alone optional"},
     {"blk.{}.ffn_gate_inp.weight",       "embd expert", "alone optional"},

@@ -10,7 +10,7 @@
 // exchanged become single, and do not come back; of some families stacks alone are read.
 //
 // gpt-oss: Unsloth saves X.experts.{gate_up,down}_projs.e.{weight [out, in], bias} and
-// X.router.linear.*; to=fused makes its stacks [E, in, out] of them, which are read alone.
+// X.router.linear.*; to=fused makes the stacks [E, in, out] of them that servers read.
 // Source: transformers 5 conversion_mapping.py; vllm/model_executor/models/{qwen3_moe,qwen3_5}.py.
 #include <algorithm>
 #include <array>

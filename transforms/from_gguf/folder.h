@@ -21,10 +21,10 @@ namespace ckpt {
 //
 //   config.json ─▶ parameters of the model ─▶ tensors without bytes ─▶ to-gguf ─▶ names, changes
 
-// The family of `file` in the form that its converter wrote.
+// `family`, or its earlier form where a converter of earlier years wrote `file`.
 const Family& form_of_file(const Family& family, const Checkpoint& file);
 
-// The output of to-gguf for a folder, from its headers; in the form of `file`.
+// Runs to-gguf over the headers of `folder`, as the converter that wrote `file` would.
 struct ForwardResult {
   Model model;
   std::vector<Tensor> tensors;

@@ -98,7 +98,8 @@ JsonValue counts_in(const LayerNumbers& numbers, uint64_t count) {
   return out;
 }
 
-// "FULL SLIDING": the fields of the two kinds, which an earlier row said.
+// `rule.fields` is "FULL SLIDING": the counts for the two kinds of layers, which an earlier row
+// tells apart.
 void take_counts_of_kinds(const KeyRule& rule, const LayerNumbers& numbers, const Family& family,
                           JsonValue& config) {
   std::string_view fields = rule.fields;
@@ -110,7 +111,7 @@ void take_counts_of_kinds(const KeyRule& rule, const LayerNumbers& numbers, cons
   }
 }
 
-// "LIST ONE"
+// `rule.fields` is "LIST ONE": a field that lists a count for each layer, and one for all layers.
 void take_counts_of_layers(const KeyRule& rule, const LayerNumbers& numbers, uint64_t layers,
                            JsonValue& config) {
   std::string_view fields = rule.fields;
@@ -120,7 +121,7 @@ void take_counts_of_layers(const KeyRule& rule, const LayerNumbers& numbers, uin
   config[std::string(fields)] = count_of(numbers[0]);
 }
 
-// The first projector is in front of all layers, wherever the source had it.
+// The file does not say where the first projector stood; it goes in front of all layers.
 void take_deepstack(std::string_view field, const LayerNumbers& numbers, JsonValue& config) {
   std::vector<uint64_t> layers = {0};
   for (size_t i = 0; i < numbers.size(); ++i) {
@@ -129,7 +130,7 @@ void take_deepstack(std::string_view field, const LayerNumbers& numbers, JsonVal
   config[std::string(field)] = layers;
 }
 
-// Parts of the normal distribution below the numbers.
+// Turns each number into the part of the normal distribution that lies below it.
 void take_quantiles(std::string_view field, const LayerNumbers& numbers, JsonValue& config) {
   JsonValue parts = JsonValue::array();
   for (const double x : numbers) {
@@ -138,7 +139,8 @@ void take_quantiles(std::string_view field, const LayerNumbers& numbers, JsonVal
   config[std::string(field)] = std::move(parts);
 }
 
-// Flags of windows; lists of families with layers for multi-token prediction count those too.
+// Lists which layers have windows. In some families (`counts_drafts`) the list has entries for the
+// layers for multi-token prediction as well.
 void take_windows(const KeyRule& rule, const LayerNumbers& numbers, bool counts_drafts,
                   uint64_t layers, JsonValue& config) {
   if (rule.type == MetaType::kI32) {

@@ -105,7 +105,7 @@ ParseKey keys_of_trainers(const AdapterConfig& config) {
   };
 }
 
-// Of a module from which AdaLoRA took all ranks.
+// AdaLoRA may take all ranks from a module; nothing is added to its weight then.
 bool is_pruned(const AdapterConfig& config, const AdapterKey& key, const Tensor& tensor) {
   return key.part == AdapterPart::kFactor && tensor.values() == 0 &&
          config.options.contains("init_r");

@@ -50,8 +50,9 @@ struct AdapterKey {
   std::string adapter = {};      // the name it was given in the model: "default"; empty: none
   std::string_view factor = {};  // of kFactor: one of `factors`
 };
-// A name that says nothing else is that of a tensor that replaces the model's. `factors`: the words
-// for tensors of another method than LoRA. nullopt: not the name of anything that an adapter holds.
+// Reads the name of a tensor of an adapter. A name without a known end is that of a tensor that
+// replaces the model's. `factors`: the ends that the adapter's method has, if it is not LoRA.
+// nullopt: no adapter has a tensor of this name.
 std::optional<AdapterKey> parse_adapter_key(std::string_view name, std::string_view factors = "");
 
 // Names under which a model may have the module, likeliest first, some twice: text classes and the
@@ -69,8 +70,8 @@ std::vector<ClassName> class_names_of(const Checkpoint& model);
 // Translates the name of a tensor in the class into other names that the files may use for it.
 std::vector<std::string> file_names(const std::string& tensor, const std::vector<ClassName>& words);
 
-// A method of PEFT other than LoRA: names of its tensors, and one of two functions that merge it
-// (methods.h).
+// A method of PEFT other than LoRA: the names of its tensors, and the function that merges them
+// (methods.h), `rows` or `product`.
 struct MethodModule;
 struct RowChange;
 struct LowRankUpdate;
@@ -84,13 +85,14 @@ struct AdapterMethod {
   bool has_conv1d = false;   // for the Conv1D of GPT-2
   Result<RowChange> (*rows)(const MethodModule&) = nullptr;
   Result<RowChange> (*bias)(const MethodModule&) = nullptr;  // of the module's bias [1, columns]
-  // Of a weight [outputs, inputs].
+  // The product to add to a weight [outputs, inputs].
   Result<LowRankUpdate> (*product)(const MethodModule&) = nullptr;
 };
-// The method of peft_type. Fails: kUnsupported: none, with a hint.
+// The method that PEFT calls `type`. Fails: kUnsupported: ckpt does not merge it; the hint says
+// who does.
 Result<const AdapterMethod*> find_method(const std::string& type);
 
-// The hint for adapters that ckpt does not merge.
+// The hint for an adapter that PEFT merges and ckpt does not.
 inline constexpr const char* kMergeElsewhere =
     "merging it with PEFT's merge_and_unload(), then converting the folder that it saves";
 
@@ -161,7 +163,7 @@ struct AdapterModule {
     const auto* found = find_mapped(parts, part);
     return found == nullptr ? nullptr : *found;
   }
-  // A, of a weight or of embeddings, or a tensor of another method.
+  // The first tensor of the module's update: LoRA's A, or any factor of another method.
   const Tensor* first_factor() const {
     for (const AdapterPart part : {AdapterPart::kA, AdapterPart::kEmbeddingA}) {
       if (const Tensor* found = find(part)) return found;
@@ -210,9 +212,10 @@ Status check_module(const Adapter& adapter, const AdapterModule& module);
 Status check_rank(const AdapterConfig& config, const AdapterModule& module, const Tensor& factor,
                   uint64_t rank);
 
-// Options of the step have an effect for this base, and adapters can be added to its weights.
+// Fails if an adapter cannot be added to the weights of this base, or if an option of the step has
+// no effect on it.
 Status check_base_of_lora(const Checkpoint& checkpoint, const OptionValues& options);
-// The same for this adapter.
+// Fails if this adapter does not fit the base, or if an option has no effect on it.
 Status check_adapter_for_base(const Adapter& adapter, const Checkpoint& base,
                               const OptionValues& options);
 

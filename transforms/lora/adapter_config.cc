@@ -168,7 +168,8 @@ class AdapterConfigReader {
     return {};
   }
 
-  // Of another method than LoRA: numbers, and what else is set.
+  // Reads the options that the adapter's method has, if it is not LoRA: numbers, and flags as 0 or
+  // 1.
   Status read_options() {
     for (const auto& [key, value] : root_.members()) {
       if (!has_word(out_.method->keys, key)) continue;

@@ -43,7 +43,7 @@ constexpr PartWord kPartWords[] = {
     {".token_adapter.trainable_tokens_delta", "", AdapterPart::kTokens},
 };
 
-// A name that ends in one of `factors`, or in one with the adapter's name.
+// Reads a name that ends in one of `factors`, perhaps with the adapter's name behind it.
 std::optional<AdapterKey> parse_factor(const std::string& name, std::string_view factors) {
   for (const std::string_view factor : split_words(factors)) {
     const size_t at = name.rfind(fmt::format(".{}", factor));

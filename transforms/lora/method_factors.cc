@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kMaxRowScales = uint64_t{1} << 24;
 
-// The rows of a factor multiplied by the values of `scales`, in float.
+// Multiplies each row of a factor by its value of `scales`, in F32.
 Result<Tensor> scaled_rows(const MethodModule& given, const Tensor& tensor, const Tensor& scales) {
   CKPT_ASSIGN(std::vector<float> values, read_values(scales, kMaxRowScales));
   CKPT_ASSIGN(Tensor out, recode(tensor, plain_codec(given.codecs, Dtype::kF32)));
@@ -37,7 +37,7 @@ Result<LowRankUpdate> adalora(const MethodModule& given) {
   CKPT_SET(out.right, scaled_rows(given, a, e));
   const double alpha = given.config().option("lora_alpha", 0);
   out.scale = static_cast<float>((alpha > 0 ? alpha : double(a.rows())) * double{given.scale});
-  // PEFT divides by the rank that training begins with, and adds a small number to it in float.
+  // PEFT divides by init_r, the rank at the start of training, plus 1e-5, and adds them in F32.
   out.divisor = static_cast<float>(given.config().option("init_r", 0)) + 1e-5F;
   return out;
 }

@@ -1,4 +1,5 @@
-// LoHa and LoKr, which add products of values: each of a row of the result by itself.
+// LoHa and LoKr add a matrix that is a product value by value, or a Kronecker product. Each row of
+// it can be computed without the others.
 //
 //   LoHa   W + ((w1_a w1_b) ∘ (w2_a w2_b)) s
 //   LoKr   W + (w1 ⊗ w2) s          w1 = w1_a w1_b, or stored as it is; the same of w2
@@ -38,7 +39,7 @@ Result<RowChange> loha(const MethodModule& given) {
 
 enum KroneckerNumber : uint8_t { kScale, kRank1, kColumns1, kRank2, kRows2, kColumns2 };
 
-// The factors become w1 and w2.
+// Computes w1 and w2 from the factors, which take their place.
 void multiply_kronecker(RowChange::Held& held) {
   std::vector<RowChange::Floats> made;
   size_t next = 0;
@@ -72,7 +73,7 @@ struct KroneckerFactor {
   uint64_t rank = 0, rows = 0, columns = 0;  // rank 0: stored as it is
 };
 
-// The second may have the axes of a kernel, which are those of the weight.
+// w2 of a convolution has the axes of the kernel.
 Result<KroneckerFactor> kronecker_factor(const MethodModule& given, const std::string& name) {
   KroneckerFactor out;
   if (given.has(name)) {

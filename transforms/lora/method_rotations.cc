@@ -1,4 +1,4 @@
-// OFT and BOFT, which rotate blocks of inputs.
+// OFT and BOFT multiply weights by orthogonal matrices, block by block of the inputs.
 //
 //   W' = W R^T        R = diag(R_0, R_1, ...), or one block for all
 //   Cayley            R_i = (I - Q)(I + Q)^-1            Q skew
@@ -50,7 +50,7 @@ void transpose_square(float* values, uint64_t size) {
   }
 }
 
-// The rotation of Q as the first `terms` of its series; PEFT gives three a fourth.
+// Adds up the first `terms` terms of the series for Q. PEFT adds a fourth one to three.
 void write_series(const Floats& skew, uint64_t size, uint64_t terms, const RowChange::Held& held,
                   float* out) {
   std::fill_n(out, size * size, 0.0F);
@@ -69,7 +69,7 @@ void write_series(const Floats& skew, uint64_t size, uint64_t terms, const RowCh
 
 enum OftNumber : uint8_t { kOftBlock, kOftBlocks, kOftReach, kOftTerms, kOftEmbedding };
 
-// COFT keeps the skew matrix within `reach` of 0.
+// COFT shortens a skew matrix that is farther than `reach` from 0.
 void shorten_skew(std::span<float> upper, float reach) {
   double squares = 0;
   for (const float value : upper) squares += 2 * double{value} * double{value};
@@ -78,7 +78,7 @@ void shorten_skew(std::span<float> upper, float reach) {
   for (float& value : upper) value = reach * (value / norm);
 }
 
-// Values above the diagonal become the rotations by which rows are multiplied.
+// Computes the rotations from the factors, which hold the values of Q above its diagonal.
 void make_oft_rotations(RowChange::Held& held) {
   const auto size = static_cast<uint64_t>(held.numbers[kOftBlock]);
   const auto blocks = static_cast<uint64_t>(held.numbers[kOftBlocks]);

@@ -25,7 +25,8 @@ void scale_each_column(const RowChange::Held& held, uint64_t /*first*/, FloatRow
   }
 }
 
-// Whether the module is not a feedforward module, as the shape of its factor says.
+// IA3 scales the inputs of feedforward modules and the outputs of all others; the shape of the
+// factor tells which. Returns whether it scales outputs.
 bool scales_outputs(const MethodModule& given) {
   const Tensor* const* factor = find_mapped(given.module.factors, "ia3_l");
   return factor == nullptr || (*factor)->row_values() == 1;
@@ -56,7 +57,7 @@ double dot(const double* a, const double* b, uint64_t size) {
   return std::inner_product(a, a + size, b, 0.0);
 }
 
-// The columns of u become rows of length 1, with apply_GS orthogonal ones.
+// Turns the columns of u into rows of length 1, and makes them orthogonal if apply_GS is set.
 void make_reflections(RowChange::Held& held) {
   const auto rank = static_cast<uint64_t>(held.numbers[0]);
   const bool is_orthogonal = held.numbers[1] != 0;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const AdapterMethod* kAdapterMethods[] = {&kIa3, &kLoHa, &kLoKr, &kOft,    &kBoft,
                                                     &kHra, &kMiss, &kVera, &kAdaLora};
-// Methods of PEFT 0.21 that merge nothing: prompts, and additions that depend on the input.
+// Methods of PEFT 0.21 without merged weights: prompts, and changes that depend on the input.
 constexpr std::string_view kNeverMerged =
     " ADAPTION_PROMPT CARTRIDGE CPT LILY MULTITASK_PROMPT_TUNING POLY PREFIX_TUNING PROMPT_TUNING"
     " P_TUNING SHADOW XLORA ";
@@ -37,7 +37,7 @@ MethodModule module_of_weight(const AdapterModule& module, const MethodMerge& ho
           how.context.codecs};
 }
 
-// Of a Conv1D, whose weight is [inputs, outputs], the product is transposed.
+// Transposes the product for a Conv1D, whose weight is [inputs, outputs].
 Status add_product(const MethodModule& given, Tensor& weight, ModelWeights& weights) {
   CKPT_ASSIGN(LowRankUpdate update, given.config().method->product(given));
   if (given.is_conv1d) {

@@ -13,7 +13,7 @@
 
 namespace ckpt {
 
-// Tensors of one module, and the weight [rows, columns] that they are for.
+// One module of an adapter, and the weight [rows, columns] that it changes.
 struct MethodModule {
   const Adapter& adapter;
   const AdapterModule& module;
@@ -24,14 +24,14 @@ struct MethodModule {
   Codecs codecs;
 
   const AdapterConfig& config() const { return adapter.config; }
-  // The tensor `factor`, of this shape; 0: any size. Fails: kCorrupt.
+  // The module's tensor whose name ends in `factor`. It must have this shape; 0 stands for any
+  // size. Fails: kCorrupt.
   Result<Tensor> need(std::string_view factor, const std::vector<uint64_t>& shape) const;
   bool has(std::string_view factor) const { return module.factors.contains(factor); }
 };
 
-
-// Merges a module; `factor` multiplies its scale. Fails: kCorrupt, kUnsupported; as
-// ModelWeights::merge and change.
+// Merges one module into `weights`; `factor` multiplies its scale. Fails: kCorrupt, kUnsupported;
+// as ModelWeights::merge and change.
 struct MethodMerge {
   const Adapter& adapter;
   double factor;

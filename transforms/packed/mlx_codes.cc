@@ -26,7 +26,7 @@ uint64_t group_of(const JsonText* declared, const std::string& module) {
   return (has_own ? own : declared)->find_whole("group_size").value_or(0);
 }
 
-// Of scales or biases, row after row of all matrices.
+// The scales, or biases, of all matrices of a stack, one row of groups after the other.
 Result<ScaleGrid> groups_grid(Tensor part, const ScaledShape& shape) {
   if (part.shape.empty() || part.row_values() * shape.group != shape.columns) {
     return wrong_part(part,
@@ -34,7 +34,7 @@ Result<ScaleGrid> groups_grid(Tensor part, const ScaledShape& shape) {
   }
   part.shape = {part.values() / part.row_values(), part.row_values()};
   CKPT_ASSIGN(ScaleGrid out, scales_of(part, shape));
-  // A single scale is one for the tensor elsewhere.
+  // scales_of() takes a single scale for one of the whole tensor; here it is that of a group.
   out.tile_rows = 1;
   out.tile_columns = shape.group;
   return out;

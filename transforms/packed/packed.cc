@@ -98,7 +98,7 @@ const Source* source_of(const Tensor& tensor) {
   return slices.empty() ? nullptr : computed_as<Source>(*slices[0].source);
 }
 
-// Codes, also as parts of a tensor that is cut out or put together.
+// Whether values come from codes, also if the tensor was cut out of a weight or joined of several.
 bool reads_codes(const ByteSource& source) {
   const ComputedSource* computed = source.computed();
   if (computed == nullptr) return false;

@@ -101,7 +101,7 @@ constexpr auto kKimiLinearDefaults = rows::in_shapes({
 });
 // clang-format on
 
-// The lists of layers, and heads: no key counts other heads than those of the queries.
+// The lists of layers, and the number of heads: the keys of a GGUF count heads of queries alone.
 void add_kimi_fields(const GraphConfig& made) {
   JsonValue& linear = made.config["linear_attn_config"];
   linear["num_heads"] = count_in(made.config, "num_attention_heads");

@@ -39,7 +39,7 @@ namespace ckpt {
 
 namespace {
 
-// Whether a line can be written without waiting for who reads it, or for a thread that does.
+// Whether writing a line would block neither on the reader nor on another thread.
 bool is_free(std::FILE* stream) {
   pollfd ready = {::fileno(stream), POLLOUT, 0};
   return ::ftrylockfile(stream) == 0 && ::poll(&ready, 1, 0) == 1;
@@ -52,7 +52,7 @@ std::atomic<const char*> last_words{nullptr};
 // the printing takes longer: a conversion can be resumed from any moment, as after kill -9.
 class InterruptGuard {
  public:
-  // `hint`: what to type next after an interruption; may be empty.
+  // `hint`: the command to run after an interruption; may be empty.
   InterruptGuard(const Console& console, std::string hint)
       : console_(console),
         hint_(std::move(hint)),
@@ -64,7 +64,7 @@ class InterruptGuard {
   }
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
-  ~InterruptGuard() {  // the work is over: nothing ends it any more
+  ~InterruptGuard() {  // the work is over, so the guard must no longer end it
     last_words = nullptr;
     {
       const std::lock_guard lock(mutex_);
@@ -99,10 +99,10 @@ class InterruptGuard {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool over_ = false;
-  std::vector<std::thread> threads_;  // one; none where there is none: then the engine looks alone
+  std::vector<std::thread> threads_;  // empty if no thread could start: then only the engine checks
 };
 
-// Writes without the console, which needs memory.
+// Writes directly to stderr, because the console needs memory.
 void say(std::string_view sentence) {
   (void)!::write(STDERR_FILENO, sentence.data(), sentence.size());
 }
@@ -116,23 +116,23 @@ void on_signal(int) {
   std::_Exit(130);
 }
 
-// A shell gives what it runs in the background an ignored SIGINT, and that stays as it is.
+// Keeps an ignored SIGINT ignored, which a shell sets for background jobs.
 void install_handler(int number) {
   if (std::signal(number, SIG_IGN) != SIG_IGN) std::signal(number, on_signal);
 }
 
-// No memory is left to say it with: the sentence is made already. What was begun stays under its
-// temporary name, as after a kill.
+// Reports that memory is exhausted with a constant sentence, since none can be allocated.
+// Incomplete output keeps its temporary name, as after a kill.
 [[noreturn]] void out_of_memory() {
   static std::atomic_flag is_said;
-  while (is_said.test_and_set()) ::pause();  // another thread says it and ends them all
+  while (is_said.test_and_set()) ::pause();  // another thread reports and exits
   say("ckpt: out of memory. Try: a smaller --memory, or fewer --threads\n");
   std::_Exit(2);
 }
 
-// Before all other objects of the program are made, and they allocate. What is large goes back to
-// the system when it is freed: else the C library keeps some tens of MiB a thread, and --memory
-// would not bound what the program takes.
+// Runs before constructors of global objects, which allocate memory. Large blocks are returned to
+// the system when freed; otherwise the C library keeps tens of MiB per thread, and --memory would
+// not bound the memory of the process.
 __attribute__((constructor(101))) void set_up_memory() {
   std::set_new_handler(out_of_memory);
 #ifdef M_MMAP_THRESHOLD
@@ -141,7 +141,7 @@ __attribute__((constructor(101))) void set_up_memory() {
 #endif
 }
 
-// The same for OpenSSL, which has no handler of its own.
+// Ends the program if OpenSSL runs out of memory, as it has no such handler itself.
 void* reallocate_or_end(void* old, size_t size, const char*, int) {
   void* memory = std::realloc(old, size);
   if (memory == nullptr && size > 0) out_of_memory();
@@ -152,10 +152,10 @@ void* allocate_or_end(size_t size, const char* file, int line) {
 }
 void release(void* memory, const char*, int) { std::free(memory); }
 
-// The stack for the deepest recursion and for each thread, which the C library sizes by this limit.
+// Enough stack for the deepest recursion. The C library also sizes thread stacks by this limit.
 constexpr rlim_t kMinStackBytes = rlim_t{256} << 10;
 
-// A stack that is too small would end the program by a signal, anywhere.
+// Rejects a small stack limit, which would crash the program at an arbitrary place.
 void check_stack() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kMinStackBytes) return;
@@ -164,15 +164,15 @@ void check_stack() {
   std::_Exit(2);
 }
 
-// A file would be opened under the number of a standard stream that is closed, and what is printed
-// would be written over it. Reading from and writing to what takes the number here fail as before.
+// Opens /dev/null for closed standard streams. Otherwise a data file could get one of their numbers
+// and printed text would overwrite it. I/O on these streams fails as before.
 void fill_closed_streams() {
   int number = 0;
   while (number >= 0 && number <= STDERR_FILENO) number = ::open("/", O_PATH);
   if (number >= 0) ::close(number);
 }
 
-// A checkpoint may have more shards than the usual soft limit of 1,024 allows open files.
+// Raises the limit of open files: checkpoints may have more shards than the usual limit of 1,024.
 void allow_open_files() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -180,7 +180,7 @@ void allow_open_files() {
   (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// The command to type after an interruption.
+// The command to run after an interruption.
 std::string hint_after_interruption(std::string_view verb) {
   if (verb == "convert" || verb == "execute") {
     return "rerun the same command to resume";
@@ -194,14 +194,14 @@ Status check_progress(const CommonOptions& options) {
                      "--progress json: its objects are among those of --json; expected both");
 }
 
-// `bytes` keeps its value where nothing was typed.
+// Parses a size option. `bytes` is unchanged if nothing was typed.
 Status read_size(std::string_view option, const std::string& typed, uint64_t& bytes) {
   if (typed.empty()) return {};
   CKPT_ASSIGN(bytes, in(option, parse_size(typed)));
   return {};
 }
 
-// Of every command.
+// Applies the limits that every command accepts.
 Status set_limits(CommonOptions& options) {
   uint64_t rate = 0;
   CKPT_TRY(read_size("--memory", options.typed_memory, options.memory_bytes));
@@ -217,18 +217,18 @@ int run_command(const Verb& verb, CommonOptions& options) {
   const auto code = set_limits(options).and_then([&] { return verb.run(console, options); });
   if (!code) last_words = nullptr;
   if (!code) console.error(code.error());
-  std::fflush(stdout);  // while the guard is at work: who reads may keep us waiting
+  std::fflush(stdout);  // while the guard runs, because the reader may block us
   return code ? *code : exit_code(code.error());
 }
 
-// Whether what `descriptor` is a pipe to has no reader any more.
+// Whether `descriptor` is a pipe without a reader.
 bool reader_left(int descriptor) {
   pollfd stream{descriptor, 0, 0};
   return ::poll(&stream, 1, 0) == 1 && (stream.revents & (POLLERR | POLLHUP)) != 0;
 }
 
-// A failed write to stdout is an error; a reader who left (ckpt show ... | head) had enough of it,
-// and the exit code stays what it would have been.
+// Reports a failed write to stdout. A reader that closed the pipe early (ckpt show ... | head) is
+// not an error, and the exit code stays the same.
 int answered(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   if (reader_left(STDOUT_FILENO)) return code;
@@ -239,7 +239,7 @@ int answered(int code) {
 // Writes the trace that CKPT_TRACE=FILE asks for when the command has ended.
 class TraceFile {
  public:
-  // False, after a sentence, when FILE exists (a link counts) or cannot be created.
+  // Returns false, after a message, if FILE exists (even as a link) or cannot be created.
   bool open() {
     const char* path = std::getenv("CKPT_TRACE");
     if (path == nullptr) return true;
@@ -256,7 +256,7 @@ class TraceFile {
                std::strerror(errno));
     return false;
   }
-  // False, after a sentence, when the trace cannot be written.
+  // Returns false, after a message, if the trace cannot be written.
   bool write() {
     if (file_ == nullptr) return true;
     const std::string text = Trace::json();
@@ -275,7 +275,7 @@ bool is_command(std::string_view word) {
          std::ranges::find(all_commands(), word, &Command::name) != all_commands().end();
 }
 
-// `ckpt` alone and `ckpt help WORD`, a step, a type, a check or a profile.
+// Prints the help of `ckpt` alone and of `ckpt help WORD` (topic, step, type, check or profile).
 int print_help(const std::vector<std::string>& typed) {
   const size_t width = help_width();
   const auto text =
@@ -292,7 +292,7 @@ int run(int argc, char** argv) {
     std::fwrite(words.data(), 1, words.size(), stdout);
     return 0;
   }
-  for (const std::string& word : typed) {  // before anything repeats it
+  for (const std::string& word : typed) {  // checked before messages repeat the words
     const Status checked = refuse_url_secrets(word);
     if (checked) continue;
     CommonOptions options;
@@ -332,13 +332,13 @@ int main(int argc, char** argv) {
   ckpt::allow_open_files();
   CRYPTO_set_mem_functions(ckpt::allocate_or_end, ckpt::reallocate_or_end, ckpt::release);
 #ifdef CKPT_STATIC
-  // The system's configuration may name modules, made for another OpenSSL and another C library.
+  // OpenSSL's system configuration may load modules built for another OpenSSL or C library.
   OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);
 #endif
-  // The work continues, and its exit code is right, even if the pipe that it prints to was closed.
+  // Writing to a closed pipe fails instead of ending the program, so work and exit code are right.
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);  // then the write fails, and says so
-  std::signal(SIGCHLD, SIG_DFL);  // ignored, it would hide how a started program ended
+  std::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit fails and is reported
+  std::signal(SIGCHLD, SIG_DFL);  // if ignored, exit states of child processes would be lost
   ckpt::install_handler(SIGINT);
   ckpt::install_handler(SIGTERM);
   return ckpt::answered(ckpt::run(argc, argv));

@@ -30,14 +30,14 @@ std::string first_path(const Output& output) {
   return shell_path(final_path(output, output.layout.files[0]).string());
 }
 
-// The projector that the plan makes; "" where it makes none.
+// The path of the projector file that the plan makes, or "" if it makes none.
 std::string projector_path(const Plan& plan) {
   const auto projector = std::ranges::find_if(
       plan.outputs, [](const Output& each) { return each.checkpoint.is_projector(); });
   return projector == plan.outputs.end() ? std::string() : first_path(*projector);
 }
 
-// A GGUF file that llama.cpp does not take.
+// Whether llama.cpp cannot load this GGUF checkpoint.
 bool is_refused(const Checkpoint& checkpoint) {
   DiagnosisOptions diagnosis_options;
   diagnosis_options.profiles = {"llama.cpp"};
@@ -69,8 +69,8 @@ std::string_view gguf_runner(const Checkpoint& checkpoint) {
   return is_encoder || pools ? "llama-embedding" : "llama-cli";
 }
 
-// The command that a person runs next: a GGUF file is run, with its projector where the plan makes
-// one; a folder is checked for the programs that it was made for. "": another output names it.
+// The command that a person runs next. A GGUF file is run, together with its projector if the plan
+// makes one. A folder is checked for `profiles`. "" if another output's command includes this one.
 std::string next_command(const Output& output, const Plan& plan,
                          const std::vector<std::string>& profiles) {
   if (!adapter_words(output.checkpoint).empty()) {
@@ -100,7 +100,7 @@ std::string next_command(const Output& output, const Plan& plan,
   return fmt::format("llama-mtmd-cli -m {} --mmproj {}", first_path(output), projector);
 }
 
-// The commands that serve the output where it was made for, and where it will load.
+// Prints, for each profile in which the output loads and is correct, the command that serves it.
 void show_serving(const Console& console, const Output& output, const PlannedConversion& planned,
                   const std::vector<std::string>& profiles) {
   if (output.checkpoint.is_projector()) return;  // served with the model
@@ -117,7 +117,7 @@ void show_serving(const Console& console, const Output& output, const PlannedCon
   }
 }
 
-// Of weights that were quantized before: what is exact, and how far the others moved.
+// Reports as JSON, per requantized tensor, the second rounding error and the blocks kept exactly.
 void show_moves(const Console& console, const Output& output) {
   for (const Tensor& tensor : output.checkpoint.tensors) {
     if (tensor.is_stored()) continue;
@@ -143,7 +143,7 @@ void show_report(const Console& console, const Plan& plan, const ExecuteReport& 
                human_bytes(report.written_bytes), human_seconds(report.seconds),
                human_bytes(static_cast<uint64_t>(
                    static_cast<double>(report.read_bytes + report.written_bytes) / seconds)));
-  std::set<std::string> said;  // one Next for outputs of a kind
+  std::set<std::string> said;  // one Next line for each program that is suggested
   for (const Output& output : plan.outputs) {
     const std::string next = next_command(output, plan, profiles);
     const bool is_new = !next.empty() && said.insert(next.substr(0, next.find(' '))).second;
@@ -162,7 +162,7 @@ void show_report(const Console& console, const Plan& plan, const ExecuteReport& 
   }
 }
 
-// "2, 3, 7"; of many, runs of them: "2 to 999, 1001".
+// Lists numbers as "2, 3, 7"; long lists are shortened to ranges: "2 to 999, 1001".
 std::string words_of_shares(const std::vector<uint32_t>& shares) {
   constexpr size_t kMostEach = 20;
   if (shares.size() <= kMostEach) return fmt::format("{}", fmt::join(shares, ", "));
@@ -178,7 +178,7 @@ std::string words_of_shares(const std::vector<uint32_t>& shares) {
   return fmt::format("{}", fmt::join(runs, ", "));
 }
 
-// The message of a share that was not the last one.
+// Reports that a share is complete while other shares are still missing. Returns the exit code.
 int show_share(const Console& console, const ExecuteOptions& options, const ExecuteReport& report) {
   const std::string share =
       fmt::format("{}/{}", options.resume.share_number, options.resume.share_count);
@@ -287,7 +287,7 @@ Result<int> carry_out(const PlannedConversion& planned, const Conversion& conver
   if (conversion.if_needed) {
     const bool is_good = std::ranges::all_of(planned.verdicts, &OutputVerdict::is_good);
     const Status recorded = record_made(planned, *report, conversion, is_good);
-    // OUT is whole: the next run only does not know it.
+    // OUT is complete; the next run just does not recognize it.
     if (!recorded) console.warn(recorded.error().text());
   }
   show_report(console, plan, *report, conversion.profiles);
@@ -327,7 +327,7 @@ Result<int> write_plan(Conversion conversion, const std::filesystem::path& path,
     return unsupported("{}: a plan cannot hold a name that is not UTF-8", path.string());
   }
   if (to_stdout) {
-    // Data for another program: not made printable, as answers are. main() sees to its arrival.
+    // Another program reads this plan, so its bytes are written unescaped. main() checks the write.
     (void)!std::fwrite(text.data(), 1, text.size(), stdout);
     return 0;
   }

@@ -1,4 +1,4 @@
-// ckpt convert IN OUT: plan, and carry the plan out.
+// ckpt convert IN OUT: plans a conversion and executes the plan.
 #include <algorithm>
 
 #include "core/model/usual_type.h"
@@ -16,8 +16,8 @@
 namespace ckpt {
 namespace {
 
-// Typed options win over the recipe's; of rules, of which the last match counts, those
-// typed come last.
+// Typed options override those of the recipe. The last matching rule wins, so typed rules are
+// appended.
 Status take_recipe(const std::string& path, Conversion& conversion) {
   CKPT_ASSIGN(Recipe recipe, read_recipe(path));
   if (conversion.in.empty()) conversion.in = std::move(recipe.in);
@@ -42,18 +42,18 @@ Status take_recipe(const std::string& path, Conversion& conversion) {
   return {};
 }
 
-// Everything that was typed. Rules of steps keep the order they were typed in.
+// Applies all typed options. Rules of steps keep the order in which they were typed.
 Status take_typed(const CommandOptions& options, Conversion& conversion) {
   for (const auto& [name, value, takes_value] : options.typed()) {
     const ConvertOption* option = find_convert_option(name);
     conversion.given.push_back({name, value, false});
-    if (option == nullptr) continue;  // every command has it
+    if (option == nullptr) continue;  // an option that every command has
     CKPT_TRY(set_option(conversion, *option, takes_value ? value : "yes", "--"));
   }
   return {};
 }
 
-// IN and OUT, from the command line or the recipe.
+// Sets IN and OUT from the command line or the recipe.
 Status take_places(const CommandOptions& options, Conversion& conversion) {
   const std::string outfile = options.value("outfile"), recipe = options.value("recipe");
   if (!outfile.empty() && !conversion.out.empty()) {
@@ -64,14 +64,14 @@ Status take_places(const CommandOptions& options, Conversion& conversion) {
   return recipe.empty() ? Status() : take_recipe(recipe, conversion);
 }
 
-// It asks about an OUT that is written.
+// Rejects --if-needed together with options that write no OUT, because it asks whether OUT exists.
 Status check_if_needed(const Conversion& conversion, bool is_dry, const std::string& plan_out) {
   if (!conversion.if_needed || (!is_dry && plan_out.empty())) return {};
   return misuse_hint("one of them", "--if-needed and --{}: the latter writes no OUT",
                      is_dry ? "dry-run" : "plan-out");
 }
 
-// Shows the files that an identical request made earlier. Nothing is planned for this.
+// Shows the files that an identical earlier request made, without planning.
 int show_requested(const Conversion& conversion, const std::vector<FileReport>& files,
                    const Console& console) {
   for (const FileReport& file : files) show_file(console, file);
@@ -134,7 +134,7 @@ Result<int> convert(const CommandOptions& options, const Console& console,
   return carry_out(planned, conversion, how, console, common);
 }
 
-// All are kept in CommandOptions::typed(), where order counts.
+// CommandOptions::typed() keeps all values of these options in order, because order matters.
 Run declare_convert(CommandOptions& options) {
   for (const ConvertOption& row : convert_options()) {
     const bool is_alone = row.name == "IN" || row.name == "OUT";

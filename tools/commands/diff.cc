@@ -1,7 +1,7 @@
-// ckpt diff A B: what differs between two checkpoints. Exit 1 when anything does.
+// ckpt diff A B: compares two checkpoints. Exits 1 if they differ.
 //
-// Two that are stored in different forms (a folder and GGUF, a text model and a wrapped one) are
-// compared by their values; others by their bytes, unless --values asks.
+// Checkpoints in different forms (a folder and GGUF, a text model and a wrapped one) are compared
+// by their values; others by their bytes, unless --values is given.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,8 +53,8 @@ std::string changed_words(const JsonText* a, const JsonText* b) {
   return before == after ? "differs" : fmt::format("{} -> {}", before, after);
 }
 
-// "vision_config: only in B", "text_config.rope_theta: 1e4 -> 1e6"; one entry for text that is laid
-// out differently and says the same; empty where one of the two is not a JSON object.
+// Returns "vision_config: only in B", "text_config.rope_theta: 1e4 -> 1e6"; one entry if only the
+// layout of the text differs; nothing if one of the two is not a JSON object.
 std::vector<std::string> differing_keys(const Document& a, const Document& b) {
   const auto left = JsonText::parse(a.text()), right = JsonText::parse(b.text());
   if (!left || !right || !left->is_object() || !right->is_object()) return {};
@@ -76,14 +76,14 @@ struct TypedDiff {
   ReadOptions reading;
 };
 
-// Differences, gathered, so that the verdict comes first.
+// Collects differences before printing them, so that the verdict comes first.
 class Differences {
  public:
   void add(std::string_view what, std::string_view kind, std::string_view detail,
            std::vector<std::string> keys = {}) {
     found_.push_back({std::string(what), std::string(kind), std::string(detail), std::move(keys)});
   }
-  // Adds what is of this kind.
+  // Returns a function that adds a difference of this kind.
   auto adder(std::string_view kind) {
     return
         [this, kind](std::string_view what, std::string_view detail) { add(what, kind, detail); };
@@ -94,7 +94,7 @@ class Differences {
         std::ranges::count_if(found_, [&](const Difference& one) { return one.kind == kind; }));
   }
 
-  // Prints `top` lines "what  kind  detail"; tensors that differ in the same way are one of them.
+  // Prints `top` lines "what  kind  detail"; tensors that differ in the same way share one line.
   void print(const Console& console, uint64_t top) const {
     Groups<std::vector<const Difference*>> groups;
     for (const Difference& one : found_) {
@@ -119,7 +119,7 @@ class Differences {
  private:
   struct Difference {
     std::string what, kind, detail;
-    std::vector<std::string> keys;  // of documents: which members differ
+    std::vector<std::string> keys;  // for documents: the members that differ
   };
 
   static void print_group(const Console& console, const std::vector<const Difference*>& group) {
@@ -143,7 +143,8 @@ class Differences {
 
 using Pair = std::pair<const Tensor*, const Tensor*>;
 
-// Tensors of the same name, type and shape; adds all other differences to `out`.
+// Returns the pairs of tensors with equal name, type and shape; adds all other differences to
+// `out`.
 std::vector<Pair> compare_headers(const Checkpoint& a, const Checkpoint& b, Differences& out) {
   std::vector<Pair> pairs;
   const auto compare = [&](const Tensor& tensor, const Tensor& other) {
@@ -167,7 +168,7 @@ Status compare_bytes(const std::vector<Pair>& pairs, unsigned threads, const Con
   uint64_t done_bytes = 0, total_bytes = 0;
   for (const Pair& pair : pairs) total_bytes += 2 * size_bytes(*pair.first);
   ProgressLine progress(console, "comparing");
-  std::mutex mutex;  // of the progress
+  std::mutex mutex;  // guards the progress
   const auto advanced = [&](uint64_t bytes) -> Status {
     CKPT_TRY(check_not_interrupted(&interrupted));
     const std::lock_guard lock(mutex);
@@ -185,7 +186,7 @@ Status compare_bytes(const std::vector<Pair>& pairs, unsigned threads, const Con
   return {};
 }
 
-// `place` goes before each key.
+// Compares entry by entry. In differences, `place` precedes each key.
 void compare_metadata(const Metadata& a, const Metadata& b, Differences& out,
                       const std::string& place = {}) {
   const auto compare = [&](const MetaEntry& left, const MetaEntry& right) {
@@ -199,15 +200,15 @@ void compare_metadata(const Metadata& a, const Metadata& b, Differences& out,
   pair_up(a.entries, b.entries, &MetaEntry::key, compare, alone);
 }
 
-// Sums over tensors: each writer of an index counts them itself, and some count otherwise.
+// Whether the entry is a total over all tensors. Writers compute these totals differently.
 bool is_sum_of_index(const MetaEntry& entry) {
   return entry.key == "total_size" || entry.key == "total_parameters";
 }
 
-// `__metadata__` of files of weights.
+// The `__metadata__` of all weight files of a checkpoint.
 struct FileMetadata {
   std::vector<std::pair<std::string, const Metadata*>> files;
-  Metadata index;  // of its own file, without sums
+  Metadata index;  // metadata of the index file, without totals
   bool has_index = false;
 
   explicit FileMetadata(const Checkpoint& checkpoint) {
@@ -221,7 +222,7 @@ struct FileMetadata {
       }
     }
   }
-  // Each key once, with all values that it has in these files.
+  // Merges the files' metadata: each key once, with all its values in these files.
   Metadata together() const {
     std::map<std::string, std::set<std::string>> values;
     for (const auto& [file, metadata] : files) {
@@ -238,12 +239,12 @@ struct FileMetadata {
   }
 };
 
-// Files of GGUF and PyTorch have none.
+// Whether the weight files can have `__metadata__`; GGUF and PyTorch files cannot.
 bool has_file_metadata(const Checkpoint& checkpoint, const std::string& path) {
   return !checkpoint.file_metadata.empty() && !holds_torch_weights(path);
 }
 
-// File by file, in their order; of weights that are cut differently all files together.
+// Compares metadata file by file, in order, or all files together if the shards differ in number.
 void compare_file_metadata(const Checkpoint& a, const Checkpoint& b, Differences& out) {
   const FileMetadata left(a), right(b);
   const size_t count = left.files.size();
@@ -263,7 +264,7 @@ void compare_documents(const Checkpoint& a, const Checkpoint& b, Differences& ou
   pair_up(a.documents, b.documents, &Document::path, compare, out.adder("document"));
 }
 
-// A Python file of a folder; nullopt where it is absent.
+// Reads a Python file of a folder; nullopt if it does not exist.
 Result<std::optional<std::string>> code_at(const std::string& place, const std::string& name) {
   constexpr uint64_t kMaxCodeBytes = uint64_t{64} << 20;
   const std::filesystem::path path = std::filesystem::path(place) / name;
@@ -274,7 +275,7 @@ Result<std::optional<std::string>> code_at(const std::string& place, const std::
   return std::optional(std::move(text));
 }
 
-// Code that documents name is part of the model, and so is code next to it, which it may import.
+// Compares the code that documents name and code next to it, which it may import.
 Status compare_code(const TypedDiff& typed, const Checkpoint& a, const Checkpoint& b,
                     Differences& out) {
   std::set<std::string> names;
@@ -294,7 +295,7 @@ Status compare_code(const TypedDiff& typed, const Checkpoint& a, const Checkpoin
   return {};
 }
 
-// An adapter has no tensor of its model, so that everything differs.
+// Explains that an adapter shares no tensor with its model, so that everything differs.
 void note_adapters(const Checkpoint& a, const Checkpoint& b, const Console& console) {
   const std::string of_a = adapter_words(a), of_b = adapter_words(b);
   if (of_a.empty() == of_b.empty()) return;
@@ -302,7 +303,7 @@ void note_adapters(const Checkpoint& a, const Checkpoint& b, const Console& cons
                of_a.empty() ? "A" : "B");
 }
 
-// Bytes behind tensors, and weights that programs may read instead of those that are compared.
+// Reports bytes after the tensors, and weight files that programs may read instead of the compared.
 void note_uncompared(std::string_view side, const Checkpoint& checkpoint, const Console& console) {
   const std::string after = bytes_after_tensors(checkpoint);
   if (!after.empty()) console.warn("{}: {}, which are not compared", side, after);
@@ -311,8 +312,8 @@ void note_uncompared(std::string_view side, const Checkpoint& checkpoint, const 
   }
 }
 
-// A checkpoint that cannot be read has no answer but no: exit 1, unless the disk is to blame, or
-// who writes to it meanwhile.
+// A checkpoint that cannot be read differs from any other: exit 1, unless the disk failed or
+// another program is writing to it.
 Result<int> unsound(const Console& console, const Error& error) {
   if (error.code != ErrorCode::kCorrupt) return Failure(error);
   CKPT_TRY(check_files_read());
@@ -330,7 +331,7 @@ Result<ValueQuestion> question_of(const TypedDiff& typed) {
   return question;
 }
 
-// By names and bytes, with metadata and documents.
+// Compares names, types, shapes and bytes of tensors, metadata and documents.
 Result<int> diff_bytes(const TypedDiff& typed, const Checkpoint& a, const Checkpoint& b,
                        const Console& console, const CommonOptions& common) {
   Differences out;
@@ -348,7 +349,7 @@ Result<int> diff_bytes(const TypedDiff& typed, const Checkpoint& a, const Checkp
           ? fmt::format("same: {}, metadata and documents", counted(pairs.size(), "tensor"))
           : counted(out.count(), "difference"));
   out.print(console, typed.top);
-  // Of two forms the values were tried before.
+  // If the two had different forms, diff has compared values already; --values would not help.
   const uint64_t types = are_in_one_form(a, b) ? out.count("type") : 0;
   if (types > 0) {
     console.talk("{} tensors have another type", types);
@@ -363,12 +364,12 @@ Result<int> diff_bytes(const TypedDiff& typed, const Checkpoint& a, const Checkp
   return out.count() == 0 ? 0 : 1;
 }
 
-// Whether the class of a folder reads all its tensors under the names that they have; true where
-// this is not known. Names the first that it does not read.
+// Whether the model class of a folder reads all tensors under their present names; true if this is
+// unknown. Prints the first tensor that the class does not read.
 Result<bool> are_names_read(const std::string& path, const Checkpoint& checkpoint,
                             const ReadOptions& reading, const Console& console) {
   if (checkpoint.format != "safetensors") return true;
-  // transformers reads quantized weights by code of its own.
+  // transformers loads quantized weights with separate code.
   const bool is_quantized = checkpoint.first_with_scales() != nullptr;
   const Context context = step_context(nullptr, reading);
   CKPT_ASSIGN(const Diagnosis found,

@@ -1,4 +1,4 @@
-// ckpt doctor PATH: will it load, is it valid, and how to fix it.
+// ckpt doctor PATH: checks whether programs load a checkpoint and compute correct results with it.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -28,17 +28,17 @@ namespace {
 
 constexpr std::string_view kInputMoments = ".input_moments";
 
-// A file of statistics, and what it has of the layers or weights of a checkpoint, the `items`.
+// How a file of statistics fits the layers or weights of a checkpoint; `items` is what it counts.
 struct StatisticsFit {
   std::string file;
-  std::string_view items, fault;  // of those that are wrong
-  uint64_t fitting = 0;           // with statistics of the right size
+  std::string_view items, fault;  // "layers" or "weights", and the kind of fault in `wrong`
+  uint64_t fitting = 0;           // items with statistics of the right size
   std::vector<std::string> wrong = {}, unknown = {}, missing = {};
   uint64_t experts = 0, unseen = 0;
   bool is_good() const { return wrong.empty() && fitting > 0; }
 };
 
-// `fits` and `lacks` introduce what fits, and the items without statistics.
+// Prints how the file fits. `fits` introduces the fitting items, `lacks` those without statistics.
 void show_fit(const StatisticsFit& fit, const std::string& fits, const std::string& lacks,
               const Console& console) {
   constexpr size_t kMostWrongLines = 12;
@@ -68,7 +68,7 @@ void show_fit(const StatisticsFit& fit, const std::string& fits, const std::stri
                                 {"unseen", fit.unseen}});
 }
 
-// A layer's name without what wrappers add, all experts of a layer under one.
+// The layer's name without the prefixes of wrappers; all experts of a layer share one key.
 std::string moments_key(std::string module) {
   constexpr std::string_view kWrapper = "language_model.";
   const size_t at = module.find(kWrapper);
@@ -77,7 +77,7 @@ std::string moments_key(std::string module) {
   return expert ? fmt::format("{}*.{}", expert->front, expert->rest) : module;
 }
 
-// Layers by key; of a stack of experts those that it is cut into.
+// Maps layers to their input size. A stack of experts counts as the layers that it is split into.
 std::map<std::string, uint64_t> columns_of_layers(const Checkpoint& model) {
   std::map<std::string, uint64_t> out;
   for (const Tensor& tensor : model.tensors) {
@@ -95,14 +95,14 @@ std::map<std::string, uint64_t> columns_of_layers(const Checkpoint& model) {
   return out;
 }
 
-// Of a stack of experts the first of those that it is cut into; others as they are.
+// For a stack of experts, the first layer that it is split into; otherwise `key` itself.
 std::string first_layer(const std::string& key) {
   constexpr std::string_view kGateUp = ".experts.gate_up_proj", kDown = ".experts.down_proj";
   if (key.ends_with(kGateUp)) return fmt::format("{}.*.gate_proj", module_of(key));
   return key.ends_with(kDown) ? fmt::format("{}.*.down_proj", module_of(key)) : key;
 }
 
-// Layers that exports quantize by default, as far as names tell.
+// Whether exports quantize the layer by default, judged by its name alone.
 bool wants_moments(const std::string& key) {
   constexpr std::string_view kNever[] = {"gate",      "router",    "shared_expert_gate",
                                          "in_proj_a", "in_proj_b", "conv1d"};
@@ -146,7 +146,7 @@ Result<StatisticsFit> fit_moments(const Checkpoint& model, const Checkpoint& mom
   std::vector<std::string> layers;
   for (const auto& [key, count] : columns) layers.push_back(key);
   CKPT_ASSIGN(const std::vector<std::string> groups, joined_layers(model, layers));
-  // One of those that read the same input is enough.
+  // Layers that read the same input share statistics, so one of them suffices.
   std::set<std::string> served;
   for (size_t i = 0; i < layers.size(); ++i) {
     if (known.count(layers[i]) != 0) served.insert(groups[i]);
@@ -157,9 +157,9 @@ Result<StatisticsFit> fit_moments(const Checkpoint& model, const Checkpoint& mom
   return out;
 }
 
-// False where a size is another, or no name is of this model: then no conversion can use the file.
-// From headers alone. Fails: kUsage: `path` is a GGUF, or the file holds no moments; as reading
-// both.
+// Prints how moments fit the checkpoint, reading headers only. Returns false if a size is wrong or
+// no name matches: no conversion can use that file. Fails: kUsage: `path` is a GGUF, or the file
+// holds no moments; as reading either file.
 Result<bool> show_moments(const std::filesystem::path& path, const std::filesystem::path& moments,
                           const ReadOptions& reading, const Console& console) {
   CKPT_ASSIGN(const Checkpoint model, read_checkpoint(path, reading));
@@ -182,8 +182,8 @@ Result<bool> show_moments(const std::filesystem::path& path, const std::filesyst
   return fit.is_good();
 }
 
-// The output of `ckpt doctor --imatrix FILE`: whether the statistics are those of the checkpoint.
-// Returns and fails as show_moments(), and as fit_imatrix().
+// Prints whether the statistics of `ckpt doctor --imatrix FILE` belong to the checkpoint. Returns
+// and fails as show_moments(), and as fit_imatrix().
 Result<bool> show_statistics(const std::filesystem::path& checkpoint, const ImatrixSums& sums,
                              const ReadOptions& reading, const Console& console) {
   CKPT_ASSIGN(const Checkpoint model, read_checkpoint(checkpoint, reading));
@@ -212,7 +212,7 @@ struct TypedDoctor : DoctorOptions {
 };
 
 struct FixOutcome {
-  std::filesystem::path path;         // to check afterwards: PATH, or OUT where that was written
+  std::filesystem::path path;         // checked after fixing: PATH, or OUT if one was written
   std::optional<Diagnosis> would_be;  // of a dry run that would change something
 };
 
@@ -230,7 +230,7 @@ void show_files(const TypedDoctor& fix, const Patch& patch, const Console& conso
   }
 }
 
-// The doctor replaces nothing, so it has no --force.
+// Replaces a hint at --force, which the doctor does not have, by another --out.
 Failure without_force(Error error) {
   if (error.hint.starts_with("--force") || error.hint == "another OUT") {
     error.hint = "another --out";
@@ -256,14 +256,14 @@ Status apply_steps(const TypedDoctor& fix, const std::vector<std::string>& steps
     show_files(fix, planned.patch, console);
     return {};
   }
-  run.allow_nonfinite = true;  // what is in the weights is another check's matter
+  run.allow_nonfinite = true;  // other checks report values that are NaN or Inf
   const auto report = execute_patch(run, planned.patch, console, common);
   if (!report) return Failure(without_force(report.error()));
   show_files(fix, planned.patch, console);
   return {};
 }
 
-// Fails: as the format, the steps and the patch engine; then nothing was changed.
+// Applies the fixes. Fails: as the format, the steps and the patch engine, all without a change.
 Result<FixOutcome> apply_fixes(const TypedDoctor& fix, const Console& console,
                                const CommonOptions& common) {
   const bool is_in_place = fix.out.empty() && !fix.dry_run;
@@ -292,9 +292,9 @@ Result<FixOutcome> apply_fixes(const TypedDoctor& fix, const Console& console,
   return FixOutcome{fix.out.empty() ? fix.path : fix.out, std::nullopt};
 }
 
-constexpr int kNotChecked = 3;  // no verdict is no, and some are not of everything
+constexpr int kNotChecked = 3;  // no verdict is "no", but some checks did not run
 
-// --moments takes an importance matrix, too.
+// Treats an importance matrix given by --moments as if it were given by --imatrix.
 Status settle_statistics(TypedDoctor& typed, const Console& console) {
   if (typed.moments.empty() || !is_imatrix_file(typed.moments)) return {};
   if (!typed.imatrix.empty()) {

@@ -1,4 +1,4 @@
-// ckpt execute PLAN: carries out a plan that `ckpt convert --plan-out` wrote, or a share of it.
+// ckpt execute PLAN: executes a plan that `ckpt convert --plan-out` wrote, or one share of it.
 #include "core/base/numbers.h"
 #include "plan/conversion/option_table.h"
 #include "plan/text/plan_file.h"
@@ -20,7 +20,7 @@ struct TypedExecute {
   ReadOptions reading;
 };
 
-// "I/N", I counted from `first`.
+// Parses "I/N", where I counts from `first`.
 Status read_part(std::string_view option, std::string_view text, uint32_t first,
                  ResumeOptions& resume) {
   if (text.empty()) return {};
@@ -45,7 +45,7 @@ Result<int> run(const TypedExecute& typed, const Console& console, const CommonO
   options.force = typed.force;
   CKPT_TRY(read_part("--part", typed.part, 1, options.resume));
   CKPT_TRY(read_part("--index", typed.index, 0, options.resume));
-  // When the plan was made, by the clock of the file system.
+  // The time at which the plan was written, by the clock of the file system.
   if (const auto state = state_now(typed.plan)) options.resume.since_ns = state->modified_ns;
   CKPT_ASSIGN(const PlannedConversion planned,
               in(typed.plan.string(), plan_again(file, with_common(options, common))));

@@ -1,4 +1,4 @@
-// ckpt get PATH KEY: values of metadata and JSON documents.
+// ckpt get PATH KEY: prints values of metadata and JSON documents.
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -33,7 +33,7 @@ struct TypedGet {
 
 struct Answer {
   std::string key, type;
-  std::string whole, brief;  // all of it, or of at most one line
+  std::string whole, brief;  // the full value, and one line at most
   Json json;
 };
 
@@ -94,7 +94,7 @@ Failure no_such_file(const TypedGet& typed, std::string_view file) {
   return misuse_hint("ckpt show " + shell_path(typed.path), "{}: has no '{}'", typed.path, file);
 }
 
-// A key of `__metadata__` in files of weights; their name may be a glob, as for ckpt set.
+// Adds a key of the `__metadata__` of weight files. Their name may be a glob, as for ckpt set.
 Status add_file_answers(const TypedGet& typed, const DocumentKey& at, Answers& out) {
   CKPT_ASSIGN(const Checkpoint checkpoint, read_checkpoint(typed.path, typed.reading));
   const Glob wanted(at.file);
@@ -115,7 +115,7 @@ Status add_file_answers(const TypedGet& typed, const DocumentKey& at, Answers& o
                   : no_such_file(typed, at.file);
 }
 
-// Without keys: the members of the two documents that hold a model's settings.
+// Without keys: returns the members of the two documents that hold a model's settings.
 Result<Answers> document_answers(const TypedGet& typed) {
   Checkpoint checkpoint;
   CKPT_ASSIGN(checkpoint.documents, read_documents(typed.path, typed.reading));
@@ -185,7 +185,7 @@ Result<int> get(const TypedGet& typed, const Console& console) {
   CKPT_ASSIGN(const Answers answers,
               is_folder(typed.path) ? document_answers(typed) : metadata_answers(typed));
   CKPT_TRY(check_files_read());
-  if (typed.raw && answers.size() != 1) return refused;  // a glob of files
+  if (typed.raw && answers.size() != 1) return refused;  // a glob that matches several files
   if (typed.raw) {
     std::fwrite(answers[0].whole.data(), 1, answers[0].whole.size(), stdout);
     return 0;

@@ -25,13 +25,13 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-// The key that tells a file in which fill_imatrix() made statistics up: how many matrices.
+// This key marks a file for which fill_imatrix() made up statistics. It holds their number.
 inline constexpr std::string_view kFilledKey = "ckpt.imatrix.filled";
 
-// As many as a file may say: their sums stay far from the end of 64 bits.
+// The largest count that a file may have. Sums of such counts stay far from the 64-bit limit.
 constexpr int64_t kMaxMergedCount = int64_t{1} << 53;
 
-// The default of llama-imatrix: a legacy file does not say what its chunks were.
+// The default of llama-imatrix; legacy files do not store their chunk size.
 constexpr uint64_t kUsualChunkTokens = 512;
 
 Result<uint64_t> common_chunk_size(const std::vector<ImatrixSums>& files) {
@@ -50,7 +50,7 @@ Result<uint64_t> common_chunk_size(const std::vector<ImatrixSums>& files) {
   return first == nullptr ? kUsualChunkTokens : first->chunk_size;
 }
 
-// Sums and counts of inputs, from those of chunks.
+// Converts sums and counts of chunks to sums and counts of inputs (tokens).
 Status of_inputs(ImatrixEntry& entry, uint64_t chunk_size) {
   if (entry.counts[0] <= 0) {
     return unsupported("{} calls; without their number its values cannot be added to others",
@@ -65,8 +65,8 @@ Status of_inputs(ImatrixEntry& entry, uint64_t chunk_size) {
   return {};
 }
 
-// A single count is one for all matrices; it becomes one of each where another file tells them
-// apart.
+// Adds counts. A single count holds for all matrices; it is expanded to one per matrix if another
+// file has separate counts.
 Status add_counts(const std::vector<int64_t>& added, bool is_legacy, ImatrixEntry& into) {
   if (into.counts.size() == 1) into.counts.resize(added.size(), into.counts[0]);
   const bool is_of_all = is_legacy && added.size() == 1;
@@ -91,11 +91,12 @@ Status add_floats(const std::vector<float>& added, std::vector<float>& into) {
   return {};
 }
 
-// Sums of inputs are kept where all files have them: their counts are those of all files.
+// Adds an entry. Sums of inputs survive only if all files have them, because counts cover all
+// files.
 Status add_entry(ImatrixEntry added, bool is_legacy, ImatrixEntry& into, bool& loses_inputs) {
   if (into.sums.empty()) {
     into = std::move(added);
-    for (float& sum : into.sums) sum += 0.0f;  // as when they are added to zeros: no -0
+    for (float& sum : into.sums) sum += 0.0f;  // turns -0 into 0, as adding to zeros does
     return {};
   }
   if (added.sums.size() != into.sums.size()) {
@@ -112,7 +113,7 @@ Status add_entry(ImatrixEntry added, bool is_legacy, ImatrixEntry& into, bool& l
   return add_floats(added.sums, into.sums);
 }
 
-// Keys that all files have alike. A file names each of its keys once.
+// Returns the keys that are equal in all files. Keys within a file are unique.
 Metadata common_keys(const std::vector<ImatrixSums>& files, std::vector<std::string>& notes) {
   struct Found {
     const MetaValue* value;
@@ -152,10 +153,10 @@ Status refuse_filled(const ImatrixSums& file) {
                      counted(*filled, "expert"));
 }
 
-// Sums and counts added in the order of `files`, in floats; legacy ones times `chunk_size`, as
-// their sums are of chunks. chunk_size 0: that of the files, 512 where none has one. The result is
-// not legacy. `notes` gets what was left out. Fails: kUsage for chunk sizes that differ, and for a
-// filled file; kUnsupported for counts of two kinds, sizes that differ, sums past a float's range.
+// Adds sums and counts in the order of `files`, as floats. Legacy sums count chunks, so they are
+// multiplied by `chunk_size`; 0 means that of the files, or 512 if none has one. The result is not
+// legacy. `notes` lists what was omitted. Fails: kUsage for different chunk sizes and filled files;
+// kUnsupported for counts of two kinds, different sizes, and sums beyond a float's range.
 Result<ImatrixSums> merge_imatrices(std::vector<ImatrixSums> files, uint64_t chunk_size,
                                     std::vector<std::string>& notes) {
   for (const ImatrixSums& file : files) CKPT_TRY(refuse_filled(file));
@@ -188,7 +189,7 @@ Result<ImatrixSums> merge_imatrices(std::vector<ImatrixSums> files, uint64_t chu
 
 constexpr size_t kShownExperts = 16;
 
-// Of all entries that have experts.
+// Totals over all entries that have experts.
 struct ExpertTotals {
   uint64_t tensors = 0, experts = 0, unseen = 0;
 };
@@ -204,7 +205,7 @@ ExpertTotals experts_in(const ImatrixSums& imatrix) {
   return out;
 }
 
-// A legacy count of 0 says that the values were not divided, not that there are none.
+// Returns the matrices without inputs. Legacy files have none: there, count 0 has another meaning.
 std::vector<size_t> unseen_in(const ImatrixEntry& entry, bool is_legacy) {
   std::vector<size_t> out;
   if (is_legacy) return out;
@@ -220,7 +221,7 @@ std::string chunks_text(const ImatrixSums& imatrix) {
   return out;
 }
 
-// Keys that have no place of their own in the output.
+// The keys that the output has no separate field for.
 std::vector<std::string> other_keys(const ImatrixSums& imatrix) {
   std::vector<std::string> out;
   for (const MetaEntry& entry : imatrix.other_keys.entries) {
@@ -284,7 +285,8 @@ void show_unseen(const std::string& name, const std::vector<size_t>& unseen, siz
                  shown < unseen.size() ? fmt::format(" and {} more", unseen.size() - shown) : "");
 }
 
-// Data sets, chunks, and how much experts saw; `all_tensors`: those without experts too.
+// Prints data sets, chunks and how many inputs experts saw; `all_tensors` adds those without
+// experts.
 void show_imatrix(const ImatrixSums& imatrix, bool all_tensors, const Console& console) {
   const uint64_t filled = imatrix.other_keys.find_unsigned(kFilledKey).value_or(0);
   const ExpertTotals experts = experts_in(imatrix);
@@ -312,11 +314,11 @@ void show_imatrix(const ImatrixSums& imatrix, bool all_tensors, const Console& c
   }
 }
 
-// The values of an expert without statistics: the same for each column, or the mean over all inputs
-// that the tensor's other experts saw.
+// The values for an expert without statistics: 1 in each column, or the mean over all inputs that
+// the tensor's other experts saw.
 enum class FillWith : uint8_t { kOnes, kMean };
 
-// Sum over the matrices that saw enough, a column each, over their counts; empty where none did.
+// Per column, the sum over all matrices with enough inputs divided by their counts; empty if none.
 std::vector<float> seen_mean(const ImatrixEntry& entry, const std::vector<float>& sums,
                              int64_t least) {
   const uint64_t columns = entry.columns();
@@ -356,10 +358,10 @@ uint64_t fill_entry(ImatrixEntry& entry, FillWith with, int64_t least) {
   return filled;
 }
 
-// Gives each expert that saw fewer than `least` inputs, and each other matrix that saw none, these
-// statistics with a count of 1; kMean becomes ones where no other expert saw any. Gives the number
-// of matrices and notes it in the key kFilledKey. Fails: kUnsupported for a legacy file, which does
-// not count by expert.
+// Fills statistics, with a count of 1, for each expert that saw fewer than `least` inputs and each
+// other matrix that saw none; kMean becomes ones if no other expert saw any input. Returns the
+// number of filled matrices and stores it as kFilledKey. Fails: kUnsupported for a legacy file,
+// which has no counts per expert.
 Result<uint64_t> fill_imatrix(ImatrixSums& imatrix, FillWith with, int64_t least) {
   if (imatrix.is_legacy) {
     return unsupported_hint("the .gguf that llama-imatrix writes",
@@ -389,7 +391,7 @@ struct TypedImatrix {
   bool force = false, tensors = false;
 };
 
-// An option that the word has no use for is refused.
+// Rejects options that the subcommand does not use.
 Status check_imatrix_options(const TypedImatrix& typed) {
   struct OwnedOption {
     std::string_view option, owners;
@@ -413,7 +415,7 @@ Status check_imatrix_options(const TypedImatrix& typed) {
   return misuse_hint("-o imatrix.gguf", "imatrix {} without --out", typed.what);
 }
 
-// Two names of one file would count it twice.
+// Rejects two names of one file, whose statistics would count twice.
 Status check_imatrix_files(const TypedImatrix& typed) {
   std::error_code error;
   std::map<std::pair<uint64_t, uint64_t>, std::string> known;  // by device and inode
@@ -438,7 +440,7 @@ Status write_imatrix(const TypedImatrix& typed, const ImatrixSums& sums, const C
   std::vector<InputPath> inputs;
   for (const std::string& file : typed.files) inputs.push_back({"FILE", file});
   CKPT_TRY(check_targets(plan, inputs, {}));
-  // With a ledger: the next run knows by it what a killed one has left.
+  // The ledger lets the next run recognize what a killed run left.
   ExecuteOptions options = with_common({}, common);
   options.force = typed.force;
   ProgressLine progress(console, typed.out.filename().string());

@@ -1,4 +1,4 @@
-// ckpt list: what this program knows, printed from the lists that it works with.
+// ckpt list: prints the program's tables: types, checks, families, steps and options.
 #include <nlohmann/json.hpp>
 
 #include "checks/checks.h"
@@ -88,7 +88,7 @@ void list_steps(const Console& console) {
   }
 }
 
-// Which exports take all linear layers of a family.
+// Whether NVFP4 and FP8 exports cover all linear layers of a family, or which ones they omit.
 std::string export_of(const FamilyInfo& family, bool for_json) {
   if (!family.not_in_nvfp4.empty()) {
     return fmt::format("{} {}", for_json ? "all but" : "no", family.not_in_nvfp4);
@@ -165,7 +165,7 @@ void list_profiles(const Console& console) {
   console.answer_table(table);
 }
 
-// Of convert; docs/OPTIONS.md and docs/RECIPES.md are made from the objects.
+// Prints the options of convert. docs/OPTIONS.md and docs/RECIPES.md are made from the JSON.
 void list_options(const Console& console) {
   static constexpr std::string_view kEffects[] = {"command", "taken", "offered", "plan",
                                                   "plan-if-taken"};
@@ -191,8 +191,8 @@ void list_options(const Console& console) {
   console.answer_table(table);
 }
 
-// The options of every command, as its help prints them; the Python package's arguments are made
-// from the objects.
+// An option of any command, as its help prints it. The Python package's arguments are made from
+// these objects.
 Json option_json(const Option& option) {
   const Words names = stands_alone(option) ? Words{option.names} : names_of(option);
   return {{"names", names},
@@ -209,7 +209,7 @@ void list_commands(const Console& console) {
   for (const Command* command : all_commands()) {
     CommandOptions options;
     CommonOptions common;
-    const Run run = command->declare(options);  // owns what the options point to
+    const Run run = command->declare(options);  // keeps the targets of the options alive
     declare_common(options, common);
     Json listed = Json::array();
     for (const Option& option : options.declared()) listed.push_back(option_json(option));

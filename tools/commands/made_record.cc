@@ -32,7 +32,7 @@ fs::path record_path(const fs::path& first_out) {
   return out.parent_path() / fmt::format(".{}{}", out.filename().string(), kRecordEnding);
 }
 
-// Tells a file from another; null where there is none.
+// Identifies the present state of a file (size, times, inode); null if it does not exist.
 JsonValue state_of(const std::string& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return JsonValue();
@@ -67,8 +67,8 @@ JsonValue inputs_of(const PlanDigest& digest) {
   return out;
 }
 
-// Fails: kUsage if the record cannot get its name: a folder has it or, in a folder as /tmp is one,
-// another user's file.
+// Fails: kUsage if the record cannot be written under its name, because a folder or, in a shared
+// folder such as /tmp, another user's file has that name.
 Status check_record_place(const fs::path& path) {
   struct stat status {
   }, above{};
@@ -82,7 +82,7 @@ Status check_record_place(const fs::path& path) {
   return may_replace ? Status() : require_ours(path, status, Guard::kOwner);
 }
 
-// The record of this user; null where there is none that can be read.
+// Reads the record if this user owns it; null if none can be read.
 JsonValue read_record(const fs::path& path) {
   struct stat status{};
   const bool is_believed = ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
@@ -94,7 +94,7 @@ JsonValue read_record(const fs::path& path) {
   return json ? *json : JsonValue();
 }
 
-// Whether `file` of a record is there as it was written.
+// Whether the `file` of a record exists and has not changed since it was written.
 Result<bool> is_as_written(const JsonValue& file, const std::string& path,
                            const std::string& sha256) {
   const JsonValue now = state_of(path);

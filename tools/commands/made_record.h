@@ -1,4 +1,4 @@
-// Files that a plan has made, kept next to OUT for --if-needed.
+// Records which files a plan made, in a file next to OUT, for --if-needed.
 //
 //   .NAME.ckpt-made   JSON: the plan's digest; the files that were read (size, times, inode); the
 //                     files that were written (the same and SHA-256); the request, the files
@@ -18,8 +18,8 @@
 
 namespace ckpt {
 
-// The files of `plan`, where all of them are what it makes. Fails: kIo; kInterrupted; kUsage
-// where no record could be written afterwards.
+// The files of `plan` if all of them exist and are up to date. Fails: kIo; kInterrupted; kUsage if
+// no record could be written afterwards.
 Result<std::optional<std::vector<FileReport>>> find_made(const Plan& plan);
 
 // Does the same without a plan, which is faster. It finds the files if the options are the same and

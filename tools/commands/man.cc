@@ -1,6 +1,6 @@
-// ckpt man [COMMAND]: the manual pages that packages install, for who has the binary alone.
-// They are made from what commands declare: the words of --help, and the lists of types, steps and
-// profiles.
+// ckpt man [COMMAND]: writes the manual pages that packages install, for users who have only the
+// binary. Pages are made from what commands declare (the texts of --help) and the lists of types,
+// steps and profiles.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -32,12 +32,11 @@ struct ManPage {
 };
 
 struct Entry {
-  std::string term;  // roff already
+  std::string term;  // already in roff
   std::string help;
 };
 
-// Escapes what roff treats as a command or replaces; quotes and dashes must stay as a shell
-// takes them.
+// Escapes what roff treats as a command or replaces; quotes and dashes stay as a shell reads them.
 std::string roff(std::string_view text) {
   constexpr std::pair<char, std::string_view> kEscapes[] = {
       {'\\', "\\e"}, {'-', "\\-"}, {'\'', "\\(aq"}, {'`', "\\(ga"}, {'^', "\\(ha"}, {'~', "\\(ti"}};
@@ -77,7 +76,7 @@ std::string heading(std::string_view name, std::string_view what) {
                      section("NAME"), roff(name), roff(what));
 }
 
-// One sentence without its full stop, in lower case, as NAME lines are.
+// The first sentence in lower case without its full stop, as in the NAME section.
 std::string short_description(std::string_view help) {
   std::string out(help);
   if (out.ends_with('.')) out.pop_back();
@@ -143,7 +142,7 @@ std::string list_of_profiles() {
   return section("PROFILES") + "What " + bold("--for") + " takes:\n" + entries(list);
 }
 
-// The lists that the values of a command's options come from.
+// The lists that the values of a command's options are chosen from.
 std::string lists_of(const CommandOptions& options) {
   std::string out;
   for (const Option& option : options.declared()) {
@@ -210,7 +209,7 @@ ManPage page_of(const Command& command) {
   return {name, out + see_also(command.name)};
 }
 
-// Every roff knows the names of code points, and not every terminal's takes UTF-8.
+// Writes other characters as roff names, because not every roff accepts UTF-8.
 std::string in_ascii(std::string_view text) {
   std::string out;
   while (!text.empty()) {
@@ -222,7 +221,7 @@ std::string in_ascii(std::string_view text) {
   return out;
 }
 
-// ckpt(1) first, then one of each command in the order of all_commands().
+// Returns ckpt(1), then one page per command in the order of all_commands().
 std::vector<ManPage> man_pages() {
   std::vector<ManPage> out = {page_of_program()};
   for (const Command* command : all_commands()) out.push_back(page_of(*command));
@@ -235,7 +234,7 @@ struct TypedMan {
   fs::path into;
 };
 
-// Requires that nothing has this name but an earlier page of ours.
+// Requires that `path` is free or holds a page that ckpt wrote earlier.
 Status check_page(const fs::path& path, const ManPage& page) {
   constexpr uint64_t kMaxManBytes = 1 << 20;
   CKPT_TRY(refuse_link_at(path));
@@ -266,7 +265,7 @@ Result<int> write_pages(const std::vector<ManPage>& pages, const fs::path& folde
   const bool is_new = fs::create_directories(folder, error);
   if (error) return io_failure(folder, "cannot be made", error.value());
   const Status written = write_into(folder, pages, console);
-  // One that the umask closes would stop the next run too.
+  // A new folder that the umask makes unwritable would stop the next run too.
   if (!written && is_new) fs::remove(folder, error);
   return written.map([] { return 0; });
 }

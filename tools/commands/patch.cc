@@ -1,4 +1,4 @@
-// ckpt patch PATH --step STEP: edits a checkpoint where it stands.
+// ckpt patch PATH --step STEP: edits a checkpoint in place.
 #include "core/base/printable.h"
 #include "plan/text/recipe.h"
 #include "tools/commands/carry_patch.h"
@@ -19,7 +19,7 @@ std::string conversion_key(const Recipe& recipe) {
   return !recipe.to.empty() ? "to" : !recipe.also.empty() ? "also" : "for";
 }
 
-// Typed options win over the recipe's.
+// Applies the recipe. Typed options override those of the recipe.
 Status take_recipe(TypedPatch& typed) {
   if (!typed.recipe.empty()) {
     CKPT_ASSIGN(Recipe recipe, read_recipe(typed.recipe));

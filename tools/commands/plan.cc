@@ -1,4 +1,4 @@
-// ckpt plan split PLAN: the file that hands the shares of a plan to a scheduler, on stdout.
+// ckpt plan split PLAN: prints the job file that runs the shares of a plan under a scheduler.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -137,21 +137,21 @@ std::string filled(std::string_view form, const JobWords& words) {
   return out;
 }
 
-// As ckpt, Slurm and, with an "i", Kubernetes read it.
+// Formats a size as ckpt, Slurm and, with "i" appended, Kubernetes read it.
 std::string size_word(uint64_t bytes) {
   const uint64_t mebibytes = std::max<uint64_t>(bytes >> 20, 1);
   return mebibytes % 1024 == 0 ? fmt::format("{}G", mebibytes >> 10)
                                : fmt::format("{}M", mebibytes);
 }
 
-// A string of YAML, whose "$(NAME)" Kubernetes would otherwise replace in arguments.
+// Quotes a string for YAML and escapes "$(NAME)", which Kubernetes replaces in arguments.
 std::string yaml_argument(std::string_view text) {
   std::string escaped;
   for (const char c : text) escaped += c == '$' ? std::string("$$") : std::string(1, c);
   return Json(escaped).dump();
 }
 
-// Every local path that the conversion names.
+// Returns every local path that the conversion names.
 std::vector<fs::path> paths_of(const PlanFile& file) {
   std::vector<fs::path> out;
   const auto add = [&](const std::string& path) {
@@ -163,7 +163,7 @@ std::vector<fs::path> paths_of(const PlanFile& file) {
   return out;
 }
 
-// The folder that one volume must be mounted at, so that a Pod finds the plan and all it names.
+// The folder that must be mounted so that a Pod finds the plan and all files that it names.
 Result<fs::path> mount_of(const fs::path& plan, const PlanFile& file) {
   fs::path out = plan.parent_path();
   for (const fs::path& path : paths_of(file)) {

@@ -47,11 +47,11 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-// Larger files are pointers in a git repository, smaller ones are in it (the hub's own limit).
+// Larger files are stored as pointers in a git repository, smaller ones directly (the Hub's limit).
 inline constexpr uint64_t kLargestGitFileBytes = 10'000'000;
 
-// The pattern of gitattributes(5) that matches this one name: what globs mean is escaped, and what
-// would end the pattern is put into C-style quotes.
+// The pattern of gitattributes(5) that matches exactly this name: characters with a meaning in
+// globs are escaped, and characters that would end the pattern are put into C-style quotes.
 std::string attributes_pattern(std::string_view name) {
   std::string pattern = "/";
   for (const char c : name) {
@@ -98,7 +98,7 @@ Status write_below(const OpenFolder& folder, const fs::path& from,
   return folder.sync();
 }
 
-// The result of write_below() becomes an output of `parent`.
+// Moves the files of write_below() to their final names in `parent`.
 Status publish_below(const OpenFolder& folder, const OpenFolder& parent,
                      const std::vector<FileDigest>& files) {
   std::set<std::string> names{".gitattributes"};
@@ -114,13 +114,13 @@ Status publish_below(const OpenFolder& folder, const OpenFolder& parent,
   return folder.publish_mode({});
 }
 
-// `lfs` as it will be called, without a slash at its end.
+// The real path of the folder for --lfs, without a slash at its end.
 fs::path lfs_place(const fs::path& lfs) {
   fs::path place = real_place(lfs);
   return place.has_filename() ? place : place.parent_path();
 }
 
-// Requires: real_place().
+// Creates missing folders. Requires: `path` is a result of real_place().
 Status make_folders(const fs::path& path) {
   if (is_folder(path) || !path.has_relative_path()) return {};
   CKPT_TRY(make_folders(path.parent_path()));
@@ -128,14 +128,13 @@ Status make_folders(const fs::path& path) {
   return above.make_folder(path.filename().string());
 }
 
-// Next to its final name first, then renamed.
-// The folder `path`, which is new or empty, appears whole. `files` are in the folder `from`.
-// Fails: kIo.
+// Writes the folder `path`, which is new or empty, under a temporary name next to it and then
+// renames it, so that it never appears incomplete. `files` are in the folder `from`. Fails: kIo.
 Status write_lfs_folder(const std::string& path, const fs::path& from,
                         const std::vector<FileDigest>& files) {
   const fs::path lfs = lfs_place(path);
   CKPT_TRY(make_folders(lfs.parent_path()));
-  // No other program's, and no other command's: what has this name is removed.
+  // An existing folder of this name is removed only if this command made it.
   const fs::path temporary = lfs_temporary(lfs);
   CKPT_ASSIGN(const LockedTemporary made, LockedTemporary::folder(temporary, [&] {
                 return require_ours(temporary, Guard::kOwner);
@@ -148,8 +147,8 @@ Status write_lfs_folder(const std::string& path, const fs::path& from,
   return made.parent().sync();
 }
 
-// Another run that publishes the folder reads its files: one that is right stays as it is, and one
-// that the other run is writing will be.
+// Keeps a file that already has this content, because another run may read it. If another run is
+// writing the file, waits and tries again.
 Status write_unless_same(const fs::path& path, const std::string& content) {
   constexpr int kTries = 250;
   constexpr auto kPause = std::chrono::milliseconds(20);
@@ -209,7 +208,7 @@ Status Publication::write_all() {
   CKPT_TRY(write_made());
   CKPT_TRY(check_current());
   CKPT_TRY(write_archive_file());
-  // Where this is there, everything is.
+  // The pointers are written last: if they exist, everything else exists too.
   CKPT_TRY(write_pointers());
   return send();
 }
@@ -220,7 +219,8 @@ Status Publication::check_current() const {
   return check_as_hashed(folder_, states_, made);
 }
 
-// The card is a person's, and a signature that was there is not written again without the key.
+// Removes the records of this run. Keeps the card, which a person edits, and an earlier signature,
+// which cannot be written again without the key.
 bool Publication::withdraw() const {
   const auto folder = OpenFolder::open(folder_);
   bool is_withdrawn = false;
@@ -230,7 +230,7 @@ bool Publication::withdraw() const {
                            made.name == kProvenanceName || made.name == kReportName;
     if (!folder || !is_record || is_kept) continue;
     const auto text = read_small(folder_ / made.name, made.content.size());
-    // Another program's is right, or that program's to remove.
+    // Another program may have replaced the record; its content is not ours to remove.
     if (!text || *text != made.content) continue;
     const bool is_removed = folder->remove(made.name).has_value();
     is_withdrawn = is_withdrawn || (is_removed && made.name == kSumsName);
@@ -238,7 +238,7 @@ bool Publication::withdraw() const {
   return is_withdrawn;
 }
 
-// Before check_files_read() asks whether these are still the states of the files that were hashed.
+// Takes file states before check_files_read() verifies that the hashed files have not changed.
 Status Publication::note_states() {
   for (const FileDigest& file : files_) {
     const bool is_made = std::ranges::find(made_, file.name, &GeneratedFile::name) != made_.end();
@@ -248,7 +248,7 @@ Status Publication::note_states() {
   return {};
 }
 
-// Before hours of hashing: what a git repository gets, and, as a warning, the archive.
+// Checks the free space before hashing: a warning for the archive, an error for the git repository.
 Status Publication::check_room_for_copies(const std::vector<FolderEntry>& entries) const {
   uint64_t archive_bytes = 0, lfs_bytes = 0;
   for (const FolderEntry& entry : entries) {
@@ -256,14 +256,14 @@ Status Publication::check_room_for_copies(const std::vector<FolderEntry>& entrie
     lfs_bytes += entry.size_bytes < kLargestGitFileBytes ? entry.size_bytes : 0;
   }
   if (!typed_.archive.empty()) {
-    // How far it shrinks is known when it is written.
+    // The compressed size is unknown until the archive is written.
     const Status room = check_room(typed_.archive, archive_bytes);
     if (!room) console_.warn(room.error().text());
   }
   return typed_.lfs.empty() ? Status() : check_room(typed_.lfs, lfs_bytes);
 }
 
-// Damaged weights are found by whoever loads them, long after they were shipped.
+// Rejects damaged weights, which recipients would otherwise discover only when loading them.
 Status Publication::check_files_whole() const {
   CKPT_ASSIGN(const auto found, find_structure(folder_));
   for (const StructureFinding& one : found) {
@@ -310,11 +310,11 @@ void Publication::report_dry_run(const std::vector<FolderEntry>& entries) const 
                   human_bytes(total_bytes), fmt::join(written, ", "));
 }
 
-// Nothing is written before all is known: what is refused leaves the folder as it was.
+// Makes everything in memory before writing, so that a rejected folder stays unchanged.
 Status Publication::make(const std::vector<FolderEntry>& entries) {
   CKPT_ASSIGN(files_,
               digest_files(folder_, entries, console_, {common_.threads, trusts_remembered()}));
-  // A card in the folder is one of the files that sums and signature cover.
+  // A card in the folder is one of the files that the sums and the signature cover.
   CKPT_TRY(make_card());
   CKPT_TRY(make_report());
   CKPT_TRY(make_provenance());
@@ -357,7 +357,7 @@ Status Publication::make_card() {
   return {};
 }
 
-// Next to the card and, like it, covered by sums and signature.
+// Makes the report. It is next to the card and is also covered by the sums and the signature.
 Status Publication::make_report() {
   if (!typed_.report) return {};
   CKPT_ASSIGN(std::string page,
@@ -418,7 +418,7 @@ Status Publication::write_pointers() const {
   return {};
 }
 
-// The files to send: those that were hashed, and an earlier signature that still covers them.
+// The files to send: the hashed files, and an earlier signature that still covers them.
 Result<std::vector<FileDigest>> Publication::all_files() const {
   std::vector<FileDigest> files = files_;
   CKPT_ASSIGN(const bool is_signed, is_there(folder_ / kSignatureName));
@@ -439,7 +439,7 @@ Status Publication::send() const {
     const auto known = states_.find(file.name);
     const fs::path path = folder_ / file.name;
     CKPT_ASSIGN(const FileState now, state_now(path));
-    // Whoever resumes an upload does not hash everything again.
+    // Remembers the digest, so that resuming an upload does not hash the file again.
     const bool is_as_hashed = known != states_.end() && known->second == now;
     if (is_as_hashed && !remembered_digest(path)) remember_digest(path, file.sha256);
     shipment.states.push_back(known == states_.end() ? now : known->second);

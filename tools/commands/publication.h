@@ -1,7 +1,7 @@
-// A folder that is published: checked and read entirely, then written to.
+// Publishes a folder: checks and reads all of it before writing anything to it.
 //
 //   list ▸ structure ▸ digests ▸ card, report, provenance, sums, signature, all in memory
-//        ▸ is every file still as it was read? ▸ write ▸ is it now? ▸ archive, pointers, targets
+//        ▸ are all files unchanged? ▸ write ▸ still unchanged? ▸ archive, pointers, targets
 #pragma once
 
 #include <filesystem>
@@ -22,25 +22,25 @@ struct TypedPublish {
   std::vector<std::string> sources, targets;
   bool rehash = false, report = false, provenance = false, with_time = false, force = false;
   bool is_unsigned = false, is_dry_run = false;
-  // Else the card is for stdout, or not asked for.
+  // If false, the card is printed to stdout or was not requested.
   bool has_card_file() const { return !card.empty() && card != "-"; }
 };
 
-// Where a folder for --lfs is until it is complete.
+// The temporary name of a folder for --lfs until it is complete.
 std::filesystem::path lfs_temporary(const std::filesystem::path& lfs);
 
 class Publication {
  public:
-  // The arguments must outlive it. `signer` has no key where nothing is signed.
+  // The arguments must outlive the object. `signer` has no key if nothing is signed.
   Publication(const TypedPublish& typed, const Signer& signer, const Console& console,
               const CommonOptions& common)
       : typed_(typed), signer_(signer), console_(console), common_(common), folder_(typed.path) {}
 
-  // Requires: what was typed can be carried out (publish.cc).
+  // Requires: publish.cc has validated the typed options.
   Status run();
 
  private:
-  // Written into the folder once all of them are known; in this order.
+  // A generated file. All of them are written, in this order, once their content is known.
   struct GeneratedFile {
     std::string name, content;
   };
@@ -65,9 +65,10 @@ class Publication {
   Status keep_or_drop_signature();
   Status note_states();
   Status write_all();
-  // Fails: as check_as_hashed().
+  // Checks that the folder still has the hashed files. Fails: as check_as_hashed().
   Status check_current() const;
-  // Removes the records that this run wrote: they are of files that changed. Whether sums were.
+  // Removes the records that this run wrote, because files changed. Returns whether sums were
+  // removed.
   bool withdraw() const;
   Status write_made();
   Result<std::vector<FileDigest>> all_files() const;
@@ -83,14 +84,14 @@ class Publication {
   const Console& console_;
   const CommonOptions& common_;
   std::filesystem::path folder_;
-  std::vector<FileDigest> files_;            // what is published; with what is made for it
-  std::map<std::string, FileState> states_;  // of the files that were hashed, by name
+  std::vector<FileDigest> files_;            // all published files, including generated ones
+  std::map<std::string, FileState> states_;  // states of the hashed files by name
   std::vector<GeneratedFile> made_;
-  std::string outer_card_;              // the new content of a card that lies elsewhere
-  bool is_card_ours_alone_ = false;     // no person has written into it
-  bool drops_signature_ = false;        // the one that is there, and signs another state
-  bool keeps_signature_ = false;        // the one that is there, and signs this state by this key
-  std::vector<std::string> uncovered_;  // by the signature that is made
+  std::string outer_card_;              // the new content of a card outside the folder
+  bool is_card_ours_alone_ = false;     // only ckpt has written into the card
+  bool drops_signature_ = false;        // removes the signature, which signs another state
+  bool keeps_signature_ = false;        // keeps the signature, which signs this state
+  std::vector<std::string> uncovered_;  // files that the new signature does not cover
 };
 
 }  // namespace ckpt

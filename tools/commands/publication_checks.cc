@@ -1,5 +1,5 @@
-// Checks of `ckpt publish` before it hashes anything, also with --dry-run; and provenance.json,
-// whose parts are checked there.
+// Checks of `ckpt publish` that run before hashing, also with --dry-run; and provenance.json, whose
+// parts these checks validate.
 #include <fmt/chrono.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ namespace {
 constexpr uint64_t kMaxRecipeBytes = 1 << 20;
 constexpr std::string_view kOwnNames[] = {kSumsName, kSignatureName, kProvenanceName};
 
-// The recipes of ModelOpt that a recipe names, and what they import, named from its folder.
+// The ModelOpt recipes that a recipe names or imports, with their paths relative to its folder.
 Result<std::vector<FileDigest>> recipe_inputs(const fs::path& path, const std::string& text) {
   std::vector<FileDigest> out;
   CKPT_ASSIGN(const Recipe recipe, parse_recipe(path, text));
@@ -62,7 +62,7 @@ Failure signs_another_state(const fs::path& path) {
                      path.string());
 }
 
-// Of `all`, sorted by their names, those in `folder` ("inner/").
+// Returns those of `all`, which are sorted by name, that are in `folder` ("inner/").
 template <class File>
 std::vector<File> in_folder(const std::vector<File>& all, std::string File::*name,
                             const std::string& folder) {
@@ -73,7 +73,7 @@ std::vector<File> in_folder(const std::vector<File>& all, std::string File::*nam
 
 }  // namespace
 
-// Sums that need no change are not written again.
+// Checks that the records can be written. Unchanged sums are not rewritten, so they need no access.
 Status Publication::check_places() const {
   std::error_code error;
   for (const std::string_view name : kOwnNames) {
@@ -89,7 +89,7 @@ Status Publication::check_places() const {
   return io_failure(sums, "cannot be written", denied, "a copy of the folder, as its owner");
 }
 
-// A publication that was killed leaves these. list_published() omits those of a run at work.
+// Removes files of a killed publication. Files of a running one stay; list_published() omits them.
 Status Publication::remove_leftovers() const {
   for (const std::string& name : publication_temporaries()) {
     const fs::path left = folder_ / name;
@@ -105,7 +105,7 @@ bool Publication::has_provenance() const {
          !typed_.command.empty();
 }
 
-// Fails for whatever would be refused once all is hashed.
+// Reports problems with the provenance before hashing instead of after it.
 Status Publication::check_provenance() const {
   for (const std::string& source : typed_.sources) CKPT_TRY(check_source(source));
   if (!has_provenance()) return {};
@@ -148,8 +148,8 @@ Status Publication::make_provenance() {
   return {};
 }
 
-// A folder of GGUF files is not a checkpoint; the files, which reading advises, cannot be published
-// alone.
+// Requires a checkpoint for --report. A folder of GGUF files is not one, and a single file, which
+// the error of reading suggests, cannot be published.
 Status Publication::check_reported() const {
   if (!typed_.report) return {};
   const auto checkpoint = read_checkpoint(folder_);
@@ -159,7 +159,7 @@ Status Publication::check_reported() const {
   return Failure(std::move(error));
 }
 
-// `ckpt verify` of what is published also asks the sums of folders in it.
+// Checks the sums of inner folders now, because `ckpt verify` will check them too.
 Status Publication::check_inner_sums(const std::vector<FolderEntry>& entries) const {
   const Console silent{CommonOptions()};
   Findings of_lists(silent);
@@ -185,7 +185,8 @@ Status Publication::check_inner_sums(const std::vector<FolderEntry>& entries) co
   return corrupt_hint("--force to publish it as it is", "{}", of_lists.first_bad());
 }
 
-// By the names of the files and by digests that are remembered; keep_or_drop_signature() knows all.
+// Compares the kept signature by file names and remembered digests, before hashing.
+// keep_or_drop_signature() checks it fully afterwards.
 Status Publication::check_kept_signature(const std::vector<FolderEntry>& entries) const {
   const fs::path path = folder_ / kSignatureName;
   CKPT_ASSIGN(const bool exists, is_there(path));
@@ -212,13 +213,13 @@ Status Publication::check_kept_signature(const std::vector<FolderEntry>& entries
   return names == is_signed ? Status() : signs_another_state(path);
 }
 
-// Keeps a signature that still signs these files. One of an earlier state would only tell that
-// something changed.
+// Keeps a signature that still signs these files. A signature of an earlier state would only report
+// that something changed.
 Status Publication::keep_or_drop_signature() {
   const fs::path path = folder_ / kSignatureName;
   CKPT_ASSIGN(const bool exists, is_there(path));
   if (!exists) return {};
-  // A record that cannot be read is not known to be stale: it stays.
+  // A signature that cannot be read may still be valid, so it is kept.
   CKPT_ASSIGN(const std::string text, read_small(path, kMaxSumsBytes));
   const auto manifest =
       parse_bundle(text).and_then([](const Bundle& one) { return parse_statement(one.payload); });

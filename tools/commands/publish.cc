@@ -1,4 +1,4 @@
-// ckpt publish PATH: sums, signature, pointers and records of a folder that is to be shipped.
+// ckpt publish PATH: writes sums, a signature, pointers and records for a folder to be shipped.
 #include "publish/publish.h"
 
 #include <cctype>
@@ -29,8 +29,8 @@ bool is_public_half(const fs::path& path, const Signer& signer) {
   return pem && bundle && verify_with_key(*bundle, *pem);
 }
 
-// The command that checks `path`, which was just published: a complete command line. Where no file
-// next to the private key is its public half, openssl makes it first, under a name that is free.
+// A complete command line that verifies `path`, which was just published. If the public key is not
+// next to the private key, the line first makes it with openssl under a free name.
 std::string verify_command(const std::string& path, const TypedPublish& with,
                            const Signer& signer) {
   const std::string verify = "ckpt verify " + shell_path(path);
@@ -69,8 +69,8 @@ Result<Signer> read_signer(const TypedPublish& typed) {
   return out;
 }
 
-// The folder's name, with other characters than the hub allows replaced, from its first letter or
-// digit on.
+// The folder's name as a name on the Hub: invalid characters are replaced, and those before the
+// first letter or digit are dropped.
 std::string hub_name_of(const fs::path& folder) {
   std::error_code error;
   std::string name =
@@ -89,7 +89,7 @@ bool is_in_published(const TypedPublish& typed, const std::string& path) {
   return is_within(real_place(path), fs::canonical(typed.path, error));
 }
 
-// Requires that this user may make `path`, whose folders may be missing. Fails: kIo.
+// Requires that this user can create `path`, including missing folders. Fails: kIo.
 Status check_makeable(std::string_view option, const std::string& path) {
   std::error_code error;
   fs::path folder = parent_of(path);
@@ -100,7 +100,7 @@ Status check_makeable(std::string_view option, const std::string& path) {
   return io_failure(fmt::format("{} {}", option, path), "cannot be made", denied, hint.c_str());
 }
 
-// Said before a folder of many gigabytes is hashed.
+// Checks the archive's name before a folder of many gigabytes is hashed.
 Status check_archive_name(const TypedPublish& typed) {
   if (typed.archive.empty()) return {};
   if (!typed.archive.ends_with(".tar.zst")) {
@@ -111,7 +111,7 @@ Status check_archive_name(const TypedPublish& typed) {
   }
   CKPT_TRY(check_parent(typed.archive));
   CKPT_TRY(check_makeable("--archive", typed.archive));
-  CKPT_TRY(is_there(archive_temporary(typed.archive)));  // whether that name is too long
+  CKPT_TRY(is_there(archive_temporary(typed.archive)));  // fails if that name is too long
   std::error_code error;
   const fs::file_status found = fs::symlink_status(typed.archive, error);
   if (fs::is_symlink(found)) {
@@ -144,7 +144,7 @@ Status check_lfs_folder(const TypedPublish& typed) {
   return misuse("--lfs {}: exists already; expected a new or empty folder", typed.lfs);
 }
 
-// Programs and this command have their own files in the folder.
+// Requires that the card is not one of the files that programs or this command use.
 Status check_card(const TypedPublish& typed) {
   if (!typed.has_card_file()) return {};
   CKPT_TRY(read_card(typed.card));
@@ -154,7 +154,7 @@ Status check_card(const TypedPublish& typed) {
                      typed.card);
 }
 
-// The one that is written later would find the other in its place.
+// Rejects outputs inside each other, because writing one would change the other.
 Status check_written_apart(const TypedPublish& typed) {
   const std::pair<std::string_view, std::string> written[] = {
       {"--card", typed.has_card_file() ? typed.card : ""},

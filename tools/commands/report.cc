@@ -1,4 +1,4 @@
-// ckpt report PATH...: a page that shows what is in checkpoints, and how far they are from a base.
+// ckpt report PATH...: writes a page about checkpoints and their distance from a base.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -23,7 +23,7 @@ struct TypedReport : ReportQuestion {
   bool force = false, opens = false;
 };
 
-// A browser goes by the name.
+// Rejects the ending .svg, because a browser chooses the file type by the name.
 Status check_name(const fs::path& out) {
   if (!has_ending(out.native(), ".svg")) return {};
   return misuse_hint("--out " + shell_path(fs::path(out).replace_extension(".html").string()),
@@ -31,7 +31,7 @@ Status check_name(const fs::path& out) {
                      out.string());
 }
 
-// xdg-open starts the browser that the desktop, or $BROWSER, names.
+// Opens the page with xdg-open, which starts the browser of the desktop or of $BROWSER.
 Status open_page(const fs::path& page) {
   std::string program = "xdg-open", path = page.string();
   if (path.starts_with('-')) path.insert(0, "./");
@@ -51,7 +51,7 @@ Status check_open(const TypedReport& typed, const fs::path& out) {
   return misuse("--open: --json alone writes no page; name one with --out");
 }
 
-// Under --json the data is the answer, and a page is made only where it is asked for.
+// Under --json the data is the answer, so a page is written only on request.
 Result<int> report(const TypedReport& typed, const Console& console, const CommonOptions& common) {
   CKPT_TRY(check_name(typed.out));
   const fs::path out = typed.out.empty() && !console.json() ? "report.html" : typed.out;

@@ -1,4 +1,4 @@
-// ckpt script [NAME]: the Python scripts that messages and documents name.
+// ckpt script [NAME]: prints the Python scripts that messages and documents name.
 #include <nlohmann/json.hpp>
 
 #include "tools/line/commands.h"
@@ -16,7 +16,7 @@ struct Script {
 
 std::vector<Script> all_scripts() { return {{"collect_amax", kCollectAmax}}; }
 
-// The first line of the docstring.
+// The first line of the script's docstring.
 std::string_view summary_of(const Script& script) {
   const size_t start = script.text.find("\"\"\"") + 3;
   return script.text.substr(start, script.text.find('\n', start) - start);

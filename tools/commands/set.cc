@@ -1,4 +1,4 @@
-// ckpt set PATH KEY=VALUE: edits metadata and JSON documents where they are.
+// ckpt set PATH KEY=VALUE: edits metadata and JSON documents in place.
 #include "plan/conversion/edits.h"
 #include "tools/commands/carry_patch.h"
 #include "tools/line/commands.h"
@@ -11,12 +11,12 @@ struct TypedSet {
   std::vector<std::string> set, removed;
 };
 
-// "KEY VALUE", "--set KEY=VALUE" of other programs.
+// The error for "KEY VALUE" and "--set KEY=VALUE", which other programs accept.
 Failure no_value(const TypedSet& typed, const std::string& word) {
   if (word.starts_with('=')) {
     return misuse_hint("ckpt help set", "'{}' has no key; expected KEY=VALUE", word);
   }
-  if (word.starts_with('-')) {  // after "--"
+  if (word.starts_with('-')) {  // typed after "--"
     return misuse_hint("ckpt help set", "'{}' is neither KEY=VALUE nor an option here", word);
   }
   const std::string path = shell_path(typed.run.path.string());

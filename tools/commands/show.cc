@@ -1,4 +1,4 @@
-// ckpt show PATH: what is in a checkpoint, at one glance.
+// ckpt show PATH: summarizes a checkpoint.
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -19,10 +19,10 @@ namespace {
 
 struct TypedShow {
   std::vector<std::string> paths;
-  std::string path;  // the one that is shown
+  std::string path;  // the checkpoint to show
   std::string sort;
   bool all_tensors = false;
-  std::string tensors;  // a glob
+  std::string tensors;  // a glob of names
   bool metadata = false;
   ReadOptions reading;
 };
@@ -32,7 +32,7 @@ struct Totals {
   std::map<std::string_view, std::pair<uint64_t, uint64_t>> by_type;  // tensors, bytes
 };
 
-// Values that a tensor counts for: packed codes by more than one, scales and zero points by none.
+// The number of values of a tensor: more than its elements for packed codes, 0 for scales.
 uint64_t values_of(const Tensor& tensor, const PackedForms& forms) {
   const auto codes = forms.by_codes.find(tensor.name);
   if (codes == forms.by_codes.end()) {
@@ -121,7 +121,7 @@ void show_groups(const Console& console, const QuantSummary& summary) {
   }
 }
 
-// Nothing for a checkpoint of plain floats.
+// Prints nothing for a checkpoint of plain floats.
 void show_quantization(const Console& console, const QuantSummary& summary) {
   if (!summary.is_quantized && summary.stated.empty()) return;
   if (!summary.stated.empty()) {
@@ -151,7 +151,7 @@ void show_metadata(const Console& console, const Checkpoint& checkpoint) {
   }
 }
 
-// Places of tensors: as they are stored, or by name, by type, or the largest first.
+// The order in which to list tensors: as stored, by name, by type, or the largest first.
 std::vector<size_t> sorted_tensors(const Checkpoint& checkpoint, std::string_view by) {
   const std::vector<Tensor>& tensors = checkpoint.tensors;
   std::vector<size_t> order(tensors.size());
@@ -165,7 +165,7 @@ std::vector<size_t> sorted_tensors(const Checkpoint& checkpoint, std::string_vie
   return order;
 }
 
-// One of an unknown type is bytes, but for this shape.
+// The shape to show. A tensor of unknown type is raw bytes, but the file records its shape.
 const std::vector<uint64_t>& shape_in_file(const Tensor& tensor) {
   const auto& shapes = tensor.stored().part_shapes;
   return tensor.has_scales() || shapes.empty() ? tensor.shape : shapes[0];
@@ -223,7 +223,7 @@ Result<int> show(const TypedShow& typed, const Console& console) {
   QuantSummary summary;
   if (auto found = summarize_quantization(checkpoint)) {
     summary = std::move(*found);
-  } else {  // Documents that cannot be read hide nothing else.
+  } else {  // a document that cannot be read does not stop the output
     console.warn(found.error().text());
     summary.algorithms.resize(checkpoint.tensors.size());
   }

@@ -1,5 +1,5 @@
-// ckpt verify PATH: structure, hashes and signature of a folder, an archive, a single file with its
-// numbered parts, or an artifact in a registry. Exits 1 when one of them does not hold.
+// ckpt verify PATH: checks structure, hashes and signature of a folder, an archive, a single file
+// with its numbered parts, or an artifact in a registry. Exits 1 if a check fails.
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -43,7 +43,7 @@ class ArtifactCheck {
   ArtifactCheck(OciRepository& repository, const OciAddress& address, Findings& findings)
       : repository_(repository), address_(address), findings_(findings) {}
 
-  // A manifest and all that it names: manifests of an index, else blobs.
+  // Reads a manifest and what it names: the manifests of an index, or else blobs.
   Status take_manifest(const std::string& reference, std::optional<uint64_t> size_bytes = {}) {
     if (manifests_.size() == kMaxManifests) {
       return corrupt("{}: more than {} manifests", address_.shown(), kMaxManifests);
@@ -87,7 +87,7 @@ class ArtifactCheck {
         return {};
       };
       const Status read = repository_.read_blob(blobs[i]->digest, blobs[i]->size_bytes, take);
-      if (!read && read.error().code != ErrorCode::kCorrupt) return read;  // no verdict on it
+      if (!read && read.error().code != ErrorCode::kCorrupt) return read;  // not a verdict
       found[i] = read ? blob_digest(sha256.finish()) : read.error().text();
       return {};
     }));
@@ -122,8 +122,8 @@ class ArtifactCheck {
 
 bool is_artifact_address(const std::string& path) { return path.starts_with("oci://"); }
 
-// Reads every blob that the artifact names and compares sizes and digests. Fails: kUsage; kIo;
-// kCorrupt for a manifest that is not one.
+// Reads every blob of the artifact and compares sizes and digests. Fails: kUsage; kIo; kCorrupt for
+// an invalid manifest.
 Status check_artifact(const std::string& address, const Console& console, Findings& findings) {
   CKPT_ASSIGN(const OciAddress oci, parse_oci_address(address));
   CKPT_ASSIGN(RegistryLogin login, registry_login(oci.host()));
@@ -136,10 +136,10 @@ Status check_artifact(const std::string& address, const Console& console, Findin
 }
 
 struct FileSet {
-  PathSet present, missing;  // names in the folder
+  PathSet present, missing;  // names of files in the folder
 };
 
-// The files that belong to `path`, itself among them.
+// Returns all files that belong to `path`, including `path`.
 Result<FileSet> files_with(const fs::path& path) {
   const auto numbered = parse_numbered(path.filename().string());
   if (!numbered) return FileSet{{path.filename().string()}, {}};
@@ -182,7 +182,7 @@ Result<std::vector<FolderEntry>> entries_of(const fs::path& folder, const PathSe
   return out;
 }
 
-// The list of a hub, where it has digests; after a word on files that it has none of.
+// The digests that the hub lists; nullopt if it lists none. Notes how many files lack a digest.
 std::optional<Listing> hub_listing(const fs::path& path, const std::vector<FolderEntry>& entries,
                                    Findings& findings) {
   if (!is_of_hub(path)) return std::nullopt;
@@ -194,7 +194,7 @@ std::optional<Listing> hub_listing(const fs::path& path, const std::vector<Folde
   return out.listed.empty() ? std::nullopt : std::optional(std::move(out));
 }
 
-// The lines about the files in the SHA256SUMS next to them; nullopt where there are none.
+// The lines for `files` in the SHA256SUMS next to them; nullopt if there are none.
 Result<std::optional<Listing>> sums_of(const fs::path& folder, const FileSet& files,
                                        Findings& findings) {
   const fs::path sums = folder / kSumsName;
@@ -214,7 +214,7 @@ Result<std::optional<Listing>> sums_of(const fs::path& folder, const FileSet& fi
   return std::nullopt;
 }
 
-// Files that are missing and that no line of the sums speaks of.
+// Reports missing files that the sums do not list.
 void report_missing(PathSet missing, const std::vector<FileDigest>& listed, Findings& findings) {
   for (const FileDigest& file : listed) missing.erase(file.name);
   if (missing.empty()) return;
@@ -225,9 +225,9 @@ void report_missing(PathSet missing, const std::vector<FileDigest>& listed, Find
                                  missing.size() - 1));
 }
 
-// Structure of `path` and of every file that belongs to it, and their lines in the SHA256SUMS that
-// is next to them. NAME-00001-of-00003.gguf means all three files, and
-// NAME-00002-of-00003.safetensors all three and NAME.safetensors.index.json, if it exists.
+// Checks the structure of `path` and all files that belong to it, and compares them with the
+// SHA256SUMS next to them. NAME-00001-of-00003.gguf stands for all three files;
+// NAME-00002-of-00003.safetensors for all three and NAME.safetensors.index.json, if it exists.
 // Fails: kUsage; kUnsupported; kIo; kInterrupted.
 Status check_file(const fs::path& path, const Console& console, const CommonOptions& common,
                   Findings& findings) {
@@ -241,7 +241,7 @@ Status check_file(const fs::path& path, const Console& console, const CommonOpti
   CKPT_ASSIGN(const auto entries, entries_of(folder, files.present));
   auto listing = hub_listing(folder, entries, findings);
   if (!is_of_hub(folder)) CKPT_SET(listing, sums_of(folder, files, findings));
-  // The reader of GGUF has said it, and so will the comparison of those that the sums list.
+  // The GGUF reader has already reported missing files, and the sums report those that they list.
   if (!is_gguf)
     report_missing(files.missing, listing ? listing->listed : std::vector<FileDigest>(), findings);
   if (!listing) return {};
@@ -252,10 +252,10 @@ Status check_file(const fs::path& path, const Console& console, const CommonOpti
 }
 
 struct TypedVerify : VerifyQuestion {
-  std::vector<std::string> paths;  // `path` is the one that is checked
+  std::vector<std::string> paths;  // `path` is the one being checked
 };
 
-// The name that `signature` has in `folder`; empty when it lies elsewhere.
+// The name of `signature` within `folder`; empty if it is outside.
 std::string own_name(const fs::path& folder, const fs::path& signature) {
   std::error_code error;
   const fs::path place = fs::weakly_canonical(parent_of(signature), error) / signature.filename();
@@ -264,7 +264,7 @@ std::string own_name(const fs::path& folder, const fs::path& signature) {
   return name.starts_with("..") ? std::string() : name;
 }
 
-// The list of the signature; none, after a word, where nobody said whose it must be.
+// The files that the signature lists; nullopt, after a note, if no trusted signer was given.
 Result<std::optional<Listing>> read_signature(const TypedVerify& typed, const Console& console,
                                               Findings& findings) {
   const fs::path folder = typed.path;
@@ -288,7 +288,7 @@ Result<std::optional<Listing>> read_signature(const TypedVerify& typed, const Co
   return std::nullopt;
 }
 
-// Files that a downloader leaves in .cache are extra, like all files that nobody published.
+// Notes that files which a downloader leaves in .cache count as extra, like any unpublished file.
 void note_cache(const TypedVerify& typed, const std::vector<FolderEntry>& entries,
                 const Listings& listings, const Console& console) {
   const std::set<std::string> covered = covered_names(listings);
@@ -304,14 +304,14 @@ void note_cache(const TypedVerify& typed, const std::vector<FolderEntry>& entrie
       (fs::path(typed.path) / ".cache").string());
 }
 
-// Paths in which folders have no verdict of their own.
+// Paths whose folders get no separate verdict.
 PathSet left_alone(const TypedVerify& typed) {
   PathSet out = unpublished_paths();
   out.insert(typed.ignored.begin(), typed.ignored.end());
   return out;
 }
 
-// Signatures of folders in the one that is checked; a key that was typed is for this one's.
+// Reports that signatures of inner folders are not checked: a typed key is for the outer folder.
 void report_inner_signatures(const std::vector<FolderEntry>& entries, const PathSet& ignored,
                              Findings& findings) {
   const auto count = std::ranges::count_if(entries, [&](const FolderEntry& entry) {
@@ -385,16 +385,16 @@ Status check_checkpoint(const TypedVerify& typed, const Console& console,
     CKPT_ASSIGN(const auto entries, list_folder(typed.path, {}));
     CKPT_TRY(refuse_unfinished_in(typed.path, entries, left_alone(typed)));
   }
-  // A folder that only its sums and signature describe (several GGUF files, say) has no structure
-  // of ours.
+  // A folder without a known checkpoint (several GGUF files, for example) is described only by its
+  // sums and signature.
   CKPT_ASSIGN(const bool has_sums, is_there(fs::path(typed.path) / kSumsName));
   const bool has_list = has_sums || typed.trusted.is_given() || is_of_hub(typed.path);
   CKPT_TRY(check_structure(typed.path, has_list, findings));
   return check_folder(typed, console, common.threads, findings);
 }
 
-// The files of a folder on the web are those that its SHA256SUMS lists. One that cannot be read is
-// unsound there as in a folder here.
+// Whether the SHA256SUMS of a folder on the web is corrupt. It lists the folder's files, so the
+// verdict is "not sound", as for a local folder.
 bool is_bad_list(const Error& error) {
   return error.code == ErrorCode::kCorrupt && error.where.ends_with(kSumsName);
 }
@@ -427,7 +427,7 @@ Status check(const TypedVerify& typed, const Console& console, const CommonOptio
   return check_structure(typed.unpack, true, findings);
 }
 
-// "./.cache/" is ".cache".
+// Normalizes ignored paths: "./.cache/" becomes ".cache".
 Status normalize_ignored(std::vector<std::string>& ignored) {
   for (std::string& path : ignored) {
     fs::path plain = fs::path(path).lexically_normal();
@@ -459,7 +459,7 @@ Result<int> verify(TypedVerify typed, const Console& console, const CommonOption
   return is_sound ? 0 : 1;
 }
 
-// Fails: kUsage: options that belong to one path, and several paths.
+// Rejects options that apply to one path if several paths were typed. Fails: kUsage.
 Status check_paths(const TypedVerify& typed) {
   const std::string_view alone = !typed.unpack.empty()      ? "--unpack"
                                  : !typed.signature.empty() ? "--signature"

@@ -15,7 +15,7 @@
 namespace ckpt {
 namespace {
 
-// A yes is about values alone.
+// Added to "same": the verdict covers only values.
 constexpr std::string_view kNotCompared = "; metadata and documents are not compared";
 
 bool is_different(const ValueDifference& difference) {
@@ -23,7 +23,7 @@ bool is_different(const ValueDifference& difference) {
          difference.nonfinite_apart > 0;
 }
 
-// Other values that are not finite come first, then by how much the values are apart.
+// Orders by differing NaN and Inf values first, then by the distance of the values.
 bool is_worse(const ValueDifference& a, const ValueDifference& b) {
   if ((a.nonfinite_apart > 0) != (b.nonfinite_apart > 0)) return a.nonfinite_apart > 0;
   if (is_different(a) != is_different(b)) return is_different(a);
@@ -44,7 +44,7 @@ class ValuesReport {
     ++differing_;
     ++differing_bytes_;
   }
-  // All pairs; what differs most comes first.
+  // Adds all pairs; the largest differences come first.
   void add(const std::vector<ValuePair>& pairs, const std::vector<ValueDifference>& differences) {
     for (size_t i = 0; i < pairs.size(); ++i) {
       compared_.push_back({pairs[i], differences[i]});
@@ -73,7 +73,7 @@ class ValuesReport {
                       compared_.size());
       }
     }
-    // Values that are not finite are in no sum, so that no other gate would notice it.
+    // Sums leave out values that are not finite, so no gate would notice them.
     for (size_t i = 0; !question_.gates.empty() && i < compared_.size(); ++i) {
       const uint64_t apart = compared_[i].difference.nonfinite_apart;
       if (apart == 0) continue;
@@ -88,7 +88,7 @@ class ValuesReport {
     return !question_.gates.empty() || differing_ == 0;
   }
   uint64_t not_compared() const { return not_compared_; }
-  // The verdict, then what it is made of.
+  // Prints the verdict, then the differences behind it.
   void print(const ValueDifference& total, size_t tensors, bool are_bridged) const {
     console_.answer(verdict(tensors, are_bridged));
     print_apart();
@@ -109,9 +109,9 @@ class ValuesReport {
     std::string tensor;
     double value;
   };
-  // Differences that are not numbers: a gate would not notice them.
+  // Whether there are differences without a number, which a gate would not notice.
   bool is_any_unmeasured() const { return not_compared_ > 0 || differing_bytes_ > 0; }
-  // Infinite numbers become null: JSON has no word for them.
+  // Infinite numbers become null, because JSON cannot express them.
   static Json json_of(const ValueDifference& difference) {
     const auto finite = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
     Json out = {{"values", difference.values},

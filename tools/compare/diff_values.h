@@ -15,15 +15,15 @@
 
 namespace ckpt {
 
-// Limits on how far values may be apart: `--fail-if 'sqnr<20'`, of each tensor or of all together.
+// Limits on how far values may be apart: `--fail-if 'sqnr<20'`, per tensor or for the total.
 //
 //   [total.] METRIC < | <= | > | >= NUMBER
 //
-// A gate names what fails, not what passes; so a number that cannot be compared (NaN) fails.
+// A gate states what fails, not what passes, and a number that cannot be compared (NaN) fails.
 
 struct Metric {
   std::string_view name, help;
-  // nullopt: the difference has no such number (no side has codes).
+  // nullopt: the difference lacks this number (no side has codes)
   std::optional<double> (*of)(const ValueDifference&);
 };
 std::span<const Metric> all_metrics();
@@ -35,27 +35,26 @@ struct Gate {
   std::string text;  // as it was given
   const Metric* metric;
   bool of_total;
-  bool is_above;  // fails for more than the limit, else for less
-  bool or_equal;  // and for the limit itself
+  bool is_above;  // fails above the limit, else below it
+  bool or_equal;  // fails also at the limit
   double limit;
 
   bool fails(double value) const;
 };
 
-// Fails: kUsage, naming the metrics.
+// Fails: kUsage; the message lists the metrics.
 Result<Gate> parse_gate(std::string_view text);
 
 struct ValueQuestion {
-  std::string tensors = "*";  // a glob: these alone
+  std::string tensors = "*";  // a glob of tensors to compare
   std::vector<Gate> gates;
-  uint64_t top = UINT64_MAX;  // that many of what differs are shown
+  uint64_t top = UINT64_MAX;  // how many differences to show
 };
 
 // Prints a verdict, then what cannot be compared, the tensors whose values differ, the worst first,
-// the total and the gates that fail. The answer is true when all is well: with gates, when none
-// fails and every tensor could be compared; without, when nothing differs.
-// Fails: kUsage: no tensor is like the glob, or a gate asks for what no tensor has; as
-// compare_values.
+// the total and the gates that fail. Returns true if all is well: with gates, if none fails and
+// every tensor could be compared; without, if nothing differs. Fails: kUsage: no tensor matches the
+// glob, or no tensor has the number that a gate asks for; as compare_values.
 Result<bool> diff_values(const ValueSides& sides, const ValueQuestion& question,
                          const Console& console, const CommonOptions& common);
 

@@ -1,4 +1,4 @@
-// Which tensors of two checkpoints are compared with each other.
+// Pairs the tensors of two checkpoints that are compared with each other.
 #pragma once
 
 #include <map>
@@ -12,8 +12,8 @@
 
 namespace ckpt {
 
-// Calls `both` with what is in both, by the text that `key` is; `alone` with the key of what is in
-// one, and in which.
+// Matches items by their member `key`. Calls `both` for items in both lists and `alone` for items
+// in one, with the key and which list it is.
 template <class Item, class Both, class Alone>
 void pair_up(const std::vector<Item>& a, const std::vector<Item>& b, std::string Item::*key,
              const Both& both, const Alone& alone) {
@@ -35,18 +35,18 @@ void pair_up(const std::vector<Item>& a, const std::vector<Item>& b, std::string
 }
 
 std::string shape_of(const Tensor& tensor);  // "[2,3]"
-// The codec that the values of a tensor are stored in.
+// The codec of the tensor's values.
 const Codec& codec_of(const Tensor& tensor);
 
 struct PairedTensors {
-  std::vector<ValuePair> values;  // of floats
-  std::vector<ValuePair> bytes;   // of integers and types that are only copied
+  std::vector<ValuePair> values;  // pairs of float tensors
+  std::vector<ValuePair> bytes;   // pairs of integers and of types that are only copied
   struct UnpairedTensor {
     std::string tensor, why;
   };
-  std::vector<UnpairedTensor> apart;  // cannot be compared
+  std::vector<UnpairedTensor> apart;  // tensors that cannot be compared
 };
-// By name, those like `glob`.
+// Pairs tensors whose names match `glob` by name.
 PairedTensors pair_tensors(const Checkpoint& a, const Checkpoint& b, const std::string& glob);
 
 }  // namespace ckpt

@@ -26,7 +26,7 @@ bool needs_base(const Finding& finding) {
   return finding.severity >= Severity::kUnsound && finding.fix.needs.starts_with("BASE");
 }
 
-// Programs for which findings are left that the unquantized model would fix.
+// The programs with remaining findings that the unquantized model would fix.
 std::vector<std::string> profiles_without_base(const Report& report) {
   std::vector<std::string> out;
   for (const Finding& finding : report.all.left.findings) {
@@ -36,7 +36,7 @@ std::vector<std::string> profiles_without_base(const Report& report) {
   return out;
 }
 
-// Of a finding whose own step changes nothing: what fixes it in addition to other findings.
+// The fix for a finding whose own step changes nothing until other findings are fixed.
 std::string fix_after_other_fixes(const Report& report, const Finding& finding) {
   const auto is_same = [&](const Finding& left) {
     return left.check == finding.check && left.profile == finding.profile;
@@ -57,7 +57,7 @@ std::string no_op_words(const Report& report, const Finding& finding, const NoOp
   return words;
 }
 
-// Files of a URL are fixed in a copy.
+// The option that writes fixed files of a URL to a copy.
 std::string copy_option(const std::filesystem::path& path) {
   return is_url(path) ? " --out " + free_name(path, "fixed") : "";
 }
@@ -88,7 +88,7 @@ bool asks_for(const Diagnosis& diagnosis, const std::string& step) {
   });
 }
 
-// Tries the fixes, on headers alone; what steps say of themselves is not repeated here.
+// Tries the fixes on headers alone. Notes of the steps are not repeated here.
 Result<Offer> offer_for(const Checkpoint& checkpoint, const Report& report) {
   std::vector<std::string> notes;
   const DoctorOptions& typed = report.typed;
@@ -136,7 +136,7 @@ Status fill_fix(const Checkpoint& checkpoint, const Report& report, ProgramRow& 
     CKPT_SET(one.all, offer_for(checkpoint, one));
   }
   row.left = failed_checks(one.all.left);
-  const bool fixes_any = row.left != failed_checks(one.diagnosis);  // else only warnings
+  const bool fixes_any = row.left != failed_checks(one.diagnosis);  // else it fixes only warnings
   if (fixes_any) row.fix = one.all.command;
   if (row.fix.empty()) row.fix = fix_with_base_command(one);
   for (const Finding& finding : one.diagnosis.findings) {

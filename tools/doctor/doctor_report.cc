@@ -51,7 +51,7 @@ void answer_command(const Console& console, const CommandLine& line) {
                                std::max<size_t>(*columns, 40), kFindingIndent.size() + 2));
 }
 
-// 0: does not load; 1: wrong results; 2: not checked; 3: correct.
+// Orders verdicts: 0: does not load; 1: wrong results; 2: not checked; 3: correct.
 size_t rank(const Verdict& verdict) {
   if (!verdict.loads) return 0;
   if (!verdict.sound) return 1;
@@ -64,7 +64,7 @@ std::string_view verdict_words(const Verdict& verdict) {
   return kWords[rank(verdict)];
 }
 
-// "   (leaves C02, T19)"
+// Returns "   (leaves C02, T19)" for the checks that still fail after a command.
 std::string left_words(const std::vector<std::string>& left, bool has_command) {
   if (left.empty()) return {};
   return fmt::format("{}({} {})", has_command ? "   " : "", has_command ? "leaves" : "see",
@@ -83,7 +83,7 @@ void show_row(const Console& console, const ProgramRow& row, size_t names, size_
   answer_command(console, {std::move(head), std::move(space), command, note, tone});
 }
 
-// The command that asks the doctor about other programs.
+// The command that runs the doctor for other programs.
 std::string doctor_command(const Report& report, std::string_view profiles) {
   const std::string& base = report.typed.base;
   return fmt::format("ckpt doctor {}{}{} --for {}", shell_path(report.path.string()),
@@ -91,7 +91,7 @@ std::string doctor_command(const Report& report, std::string_view profiles) {
                      report.typed.deep ? " --deep" : "", profiles);
 }
 
-// "8 older releases: 3 correct, 5 not loading: ckpt doctor m --for all"
+// Prints "8 older releases: 3 correct, 5 not loading: ckpt doctor m --for all".
 void show_older(const Console& console, const Report& report) {
   if (report.older.empty()) return;
   constexpr std::string_view kStates[] = {"not loading", "with wrong results", "not checked",
@@ -139,7 +139,7 @@ auto finding_kind(const Finding& finding) {
                   finding.fix.advice);
 }
 
-// Each text once, in the order in which they first come; files may have a finding for each key.
+// A list of distinct texts in order of first appearance; files may repeat a finding for each key.
 class UniqueList {
  public:
   explicit UniqueList(std::vector<std::string>& list) : list_(list) {}
@@ -261,7 +261,7 @@ void show_objects(const Console& console, const Report& report) {
   }
 }
 
-// Findings that fixing would uncover: nothing that is there now says them.
+// Findings that only appear after fixing: the present checkpoint does not show them.
 std::vector<MergedFinding> uncovered(const Report& report) {
   std::vector<MergedFinding> out = gathered(report.all.left);
   std::set<std::string_view> now;
@@ -272,7 +272,7 @@ std::vector<MergedFinding> uncovered(const Report& report) {
   return out;
 }
 
-// "   (leaves Q14 for sglang)": the checks that still fail after the command for all programs.
+// Returns "   (leaves Q14 for sglang)": checks that still fail after the command for all programs.
 std::string left_of_all(const Report& report) {
   std::vector<std::string> left = failed_checks(report.all.left);
   if (report.rows.size() == 1) return left_words(left, true);

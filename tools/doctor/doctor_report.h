@@ -25,7 +25,7 @@ struct ProgramRow {
   Verdict verdict;
   std::string fix;                // the command; empty: no step helps, or no check fails
   std::vector<std::string> left;  // checks that would still fail
-  std::string serve, convert;  // if no check fails: the next command; llama.cpp converts folders
+  std::string serve, convert;  // next commands if no check fails; llama.cpp converts folders first
 };
 
 // A finding that several programs or places share. It is shown once.
@@ -65,7 +65,7 @@ std::vector<MergedFinding> gathered(const Diagnosis& diagnosis);
 std::string fix_command(const Report& report, const Finding& finding);
 std::string fix_words(const Report& report, const Finding& finding);
 bool is_fixed(const Report& report, const Fix& fix);
-// Whether `command` contains `word`, a placeholder that the user replaces.
+// Whether `command` contains `word` as a placeholder that the user replaces.
 bool has_blank(const std::string& command, const std::string& word);
 // The command with a placeholder for the unquantized model, if that would fix more than `all` does;
 // else empty.

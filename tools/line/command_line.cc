@@ -1,4 +1,4 @@
-// The one file that includes CLI11, which takes its time to compile.
+// Parses the command line. Only this file includes CLI11, which is slow to compile.
 #include "tools/line/command_line.h"
 
 #include <fmt/ranges.h>
@@ -28,21 +28,21 @@ struct Overloaded : Cases... {
   using Cases::operator()...;
 };
 
-// One value each time it is typed: what follows is a positional or another option.
+// The option takes one value each time; the next word is a positional or another option.
 void take_one_at_a_time(CLI::Option* option) {
   option->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);
 }
 
-// CLI11 2.5 takes no '=' in the name of a word that stands alone, which KEY=VALUE has.
+// The names for CLI11 2.5, which accepts no '=' in the name of a positional such as KEY=VALUE.
 std::string parsed_names(const Option& option) {
   std::string names = option.names;
   if (stands_alone(option)) std::ranges::replace(names, '=', '-');
   return names;
 }
 
-// CLI11 reads "010" as 8 and "0x10" as 16.
+// Parses decimal numbers. CLI11 itself would read "010" as 8 and "0x10" as 16.
 template <class Number>
 CLI::Option* add_number(CLI::App& app, const Option& option, Number* number) {
   const auto set = [number](const std::string& text) {
@@ -121,7 +121,7 @@ Status check_verb(const std::vector<std::string>& words) {
   return unknown_verb(words, verbs);
 }
 
-// As a shell reads them, with `right` in the place of the first that is `wrong`.
+// The command line quoted for a shell, with the first `wrong` replaced by `right`.
 std::string corrected(const std::vector<std::string>& words, const std::string& wrong,
                       const std::string& right) {
   const auto place = std::ranges::find(words, wrong);
@@ -132,8 +132,7 @@ std::string corrected(const std::vector<std::string>& words, const std::string& 
   return out;
 }
 
-// Rejects values that are not among the choices of their option. `is_whole`: no word is missing in
-// `words`.
+// Rejects values that are not among the choices of their option. `is_whole`: `words` is complete.
 Status check_choices(const CLI::App& app, const Verb& verb, const std::vector<std::string>& words,
                      bool is_whole) {
   const auto count_alone = std::ranges::count_if(verb.options.declared(), stands_alone);
@@ -162,7 +161,7 @@ Status check_choices(const CLI::App& app, const Verb& verb, const std::vector<st
   return {};
 }
 
-// Values from variables, held to the rules of what is typed, which wins.
+// Takes option values from environment variables under the same rules. Typed values win.
 Status take_environment(const CLI::App& app, const CommandOptions& options) {
   for (const Option& option : options.declared()) {
     const char* text =
@@ -186,7 +185,7 @@ Status take_environment(const CLI::App& app, const CommandOptions& options) {
   return {};
 }
 
-// An option that has an effect only with another one. Fails: kUsage.
+// Rejects an option without the other option that it needs. Fails: kUsage.
 Status check_needs(const CommandOptions& options) {
   const auto is_typed = [&](const std::string& name) { return options.has(name.substr(2)); };
   for (const TypedOption& typed : options.typed()) {
@@ -199,14 +198,14 @@ Status check_needs(const CommandOptions& options) {
   return {};
 }
 
-// "https://host/x"; also of a kind that ckpt does not read, which names no file here either.
+// Whether text looks like "https://host/x"; other schemes count too, as they name no local file.
 bool looks_like_url(std::string_view text) {
   const size_t end = text.find("://");
   const auto is_letter = [](unsigned char c) { return std::isalnum(c) != 0; };
   return end != text.npos && end > 1 && std::ranges::all_of(text.substr(0, end), is_letter);
 }
 
-// Fails: kUsage: a URL where a path is written or a secret is read.
+// Rejects URLs for paths that are written and for secrets. Fails: kUsage.
 Status check_local_paths(const CommandOptions& options) {
   const auto is_typed = [&](const std::string& name) { return options.has(name.substr(2)); };
   for (const TypedOption& typed : options.typed()) {
@@ -229,7 +228,7 @@ Status check_local_paths(const CommandOptions& options) {
   return {};
 }
 
-// Errors of CLI11, in the words of the other messages.
+// Rewords errors of CLI11 in the style of the other messages.
 std::string reworded_error(const CLI::ParseError& error) {
   std::string text = error.what();
   std::ranges::replace(text, '\n', ' ');
@@ -258,7 +257,7 @@ Failure no_command(const std::vector<std::string>& words) {
   return misuse_hint("ckpt --help", "{}expected a command{}", place, place.empty() ? "" : " first");
 }
 
-// A word that CLI11 did not expect: an unknown option of the verb, or one word too many.
+// The error for a word that CLI11 did not expect: an unknown option, or one word too many.
 Failure unexpected(const std::vector<std::string>& words, const CLI::App& app) {
   if (words[0].starts_with("-")) return no_command(words);
   const CLI::App* verb = app.get_subcommand(words[0]);
@@ -289,7 +288,7 @@ Result<std::unique_ptr<Verb>> parse_command_line(const std::vector<std::string>&
   CLI::App app{"Converts and patches LLM checkpoints: safetensors and GGUF.", "ckpt"};
   app.set_version_flag("--version", version_line);
   app.require_subcommand(1);
-  // Declaring the options of all commands would take most of the time that the program starts in.
+  // Only one command declares its options; declaring all would dominate the startup time.
   std::unique_ptr<Verb> verb;
   CLI::App* sub = nullptr;
   for (const Command* command : all_commands()) {
@@ -298,12 +297,12 @@ Result<std::unique_ptr<Verb>> parse_command_line(const std::vector<std::string>&
     declare_common(verb->options, common);
     verb->run = command->declare(verb->options);
     CKPT_TRY(check_other_options(words, verb->options));
-    // This comes before the parser, whose message misleads if it takes a wrong word for a value.
+    // This runs before the parser, which would mistake a wrong word for a value in its message.
     CKPT_TRY(check_typed_words(words[0], std::span(words).subspan(1), verb->options));
     sub = app.add_subcommand(words[0]);
     for (const Option& option : verb->options.declared()) add_option(*sub, option);
   }
-  std::vector<std::string> from_back(words.rbegin(), words.rend());  // as CLI11 takes its vector
+  std::vector<std::string> from_back(words.rbegin(), words.rend());  // reversed for CLI11
   try {
     app.parse(from_back);
   } catch (const CLI::CallForVersion& asked) {

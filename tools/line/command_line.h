@@ -1,5 +1,4 @@
-// The command line as a whole: which command was typed, with its options in place, and what may
-// follow on a line that is still being typed.
+// Parses complete command lines and completes unfinished ones.
 #pragma once
 
 #include <memory>
@@ -11,7 +10,7 @@
 
 namespace ckpt {
 
-// A command with what it declared.
+// A command with the options that it declared.
 struct Verb {
   const Command* command;
   CommandOptions options;
@@ -27,8 +26,8 @@ Result<std::unique_ptr<Verb>> parse_command_line(const std::vector<std::string>&
 // `ckpt complete WORD...`, which the scripts of `ckpt completion` run. It is not a command, because
 // nothing can parse an unfinished line.
 inline constexpr std::string_view kCompleteWord = "complete";
-// `words`: those typed after "ckpt", the last one unfinished and perhaps empty. Gives the words
-// that may replace it, one a line, each with a tab and its help; nothing where a file may follow.
+// `words` follow "ckpt"; the last one is unfinished and may be empty. Returns the words that may
+// replace it, one per line, each with a tab and its help; nothing if a file may follow.
 std::string completions(std::span<const std::string> words);
 
 }  // namespace ckpt

@@ -8,7 +8,7 @@
 
 namespace ckpt {
 
-// One source file each.
+// Each command is defined in its own source file.
 extern const Command kConvertCommand, kPatchCommand, kSetCommand, kGetCommand, kExecuteCommand,
     kPlanCommand, kImatrixCommand, kShowCommand, kDiffCommand, kReportCommand, kListCommand,
     kDoctorCommand, kVerifyCommand, kPublishCommand, kScriptCommand, kCompletionCommand,

@@ -1,4 +1,4 @@
-// The commands, one file each, and what they share. commands.cc lists them, by groups.
+// The interface of the commands and what they share. commands.cc lists them by group.
 #pragma once
 
 #include <atomic>
@@ -16,20 +16,19 @@
 
 namespace ckpt {
 
-// Parses into a struct of its own when the command line is read; runs after that and only then
-// does work. Returns the exit code: 0 done, same, sound; 1 the answer is no; errors become 2 or
-// 130.
+// The function of a command, which runs after the options are parsed into their targets. Returns
+// the exit code: 0 done, same or sound; 1 the answer is no. Errors become exit code 2 or 130.
 using Run = std::function<Result<int>(const Console&, const CommonOptions&)>;
 
 struct Command {
   std::string_view name;
   std::string_view help;      // one line
   std::string_view examples;  // shown first by --help
-  // Says what the command takes. Both must outlive what is given back.
+  // Declares the options. `options` and its targets must outlive the returned function.
   Run (*declare)(CommandOptions& options);
 };
 
-// Runs `command` on what was typed.
+// Returns a Run that calls `command` with the typed options.
 template <class Typed, class Function>
 Run run_with(std::shared_ptr<Typed> typed, Function* command) {
   return [typed = std::move(typed), command](const Console& console, const CommonOptions& common) {
@@ -37,25 +36,24 @@ Run run_with(std::shared_ptr<Typed> typed, Function* command) {
   };
 }
 
-std::span<const Command* const> all_commands();     // by their groups
+std::span<const Command* const> all_commands();     // by group
 std::string_view group_of(const Command& command);  // "Convert and edit"
 
-// The options of every command.
+// Declares the options that every command has.
 void declare_common(CommandOptions& options, CommonOptions& common);
-// --follow-links, of every command that reads a folder.
+// Declares --follow-links, for each command that reads a folder.
 void declare_follow_links(CommandOptions& options, OptionTarget target);
 
-// Runs for each path separately: an error of one is printed, and the others still run.
+// Runs for each path separately: if one fails, its error is printed and the others still run.
 // Returns the greatest exit code; for a single path its result.
 Result<int> run_for_each(const std::vector<std::string>& paths, const Console& console,
                          const std::function<Result<int>(const std::string&)>& run);
 
-// As read_checkpoint() does; sets `misfit`.
+// Reads as read_checkpoint() does, and sets `misfit`.
 Result<Checkpoint> read_with_misfit(const std::string& path, const ReadOptions& reading,
                                     IndexMisfit& misfit);
 
-// Says of one file of several, which was read alone, that the others were not; and how an index
-// does not fit.
+// Notes that one shard was read without the others, and how an index does not match the files.
 void note_shard(const std::string& path, const Checkpoint& checkpoint, const IndexMisfit& misfit,
                 const Console& console);
 

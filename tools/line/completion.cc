@@ -31,7 +31,7 @@ std::vector<std::string> listed_values(std::string_view names) {
   return {};
 }
 
-// `--step NAME:key=value,...`: names, then the keys of that step, then the words of that key.
+// Completes `--step NAME:key=value,...`: step names, then the step's keys, then the key's values.
 std::vector<Candidate> step_values(std::string_view typed) {
   const size_t colon = typed.find(':');
   std::vector<Candidate> out;
@@ -67,14 +67,14 @@ std::vector<Candidate> command_names() {
   return out;
 }
 
-// For the last word of a command line, which is typed up to `last`.
+// Returns candidates for the last word of a command line, of which `last` is typed.
 std::vector<Candidate> words_of_command(const Command& command, std::string_view before,
                                         std::string_view last) {
   CommonOptions common;
   CommandOptions options;
   options.add("--help,-h", std::function<void()>(), "Print this help message and exit");
   declare_common(options, common);
-  const Run run = command.declare(options);  // owns what the options point to
+  const Run run = command.declare(options);  // keeps the targets of the options alive
   std::vector<Candidate> out;
   const size_t equal = last.starts_with("--") ? last.find('=') : last.npos;
   if (equal != last.npos) {
@@ -165,7 +165,7 @@ Run declare_completion(CommandOptions& options) {
   return [shell](const Console& console, const CommonOptions&) -> Result<int> {
     std::string script(*shell == "bash" ? kBash : *shell == "zsh" ? kZsh : kFish);
     console.object("completion", {{"shell", *shell}, {"script", script}});
-    script.pop_back();  // an answer is a line
+    script.pop_back();  // answer() adds the newline
     console.answer_lines(script);
     return 0;
   };

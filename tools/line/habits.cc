@@ -120,7 +120,7 @@ Failure answered(const OtherWord& row, std::string_view what,
   return misuse_hint(hint, "{}{}{}", what, row.why.empty() ? "" : "; ", row.why);
 }
 
-// Common options before the verb, each with its value, go to the end.
+// Moves common options before the verb, with their values, to the end.
 void move_common(std::vector<std::string>& words) {
   CommonOptions common;
   CommandOptions shared;
@@ -167,7 +167,7 @@ struct SplitMergeLine {
         *value = words[++i];
       }
     }
-    // Merging takes one path or all parts; where there are more, the last is what is made.
+    // Merging reads one path or all parts; a further path is the output.
     const bool are_read = paths.size() > 1 && ((is_part(paths[0]) && is_part(paths.back())) ||
                                                (!splits && is_adapter(paths.back())));
     if (out.empty() && paths.size() > 1 && !are_read) {
@@ -188,7 +188,7 @@ struct SplitMergeLine {
   std::string out, size, tensors;
 };
 
-// The line that does it here. A size that everything fits into makes one .safetensors file.
+// The equivalent line of ckpt. A size that everything fits into yields one .safetensors file.
 std::string resized(SplitMergeLine asked) {
   std::string adapters;
   std::erase_if(asked.paths, [&](const std::string& path) {
@@ -219,8 +219,8 @@ std::string resized(SplitMergeLine asked) {
   return line;
 }
 
-// Programs that edit a GGUF's metadata: `gguf_set_metadata FILE KEY VALUE`, and
-// `gguf_new_metadata IN OUT --general-name NAME`, whose options become keys.
+// Programs that edit GGUF metadata: `gguf_set_metadata FILE KEY VALUE`, and `gguf_new_metadata IN
+// OUT --general-name NAME`, whose options become keys.
 constexpr std::string_view kSetFile = "ckpt set FILE.gguf ";
 
 std::string metadata_line(const std::vector<std::string>& words) {
@@ -246,7 +246,7 @@ std::string metadata_line(const std::vector<std::string>& words) {
   return edits.empty() && (alone.size() < 2 || is_new) ? line + " KEY=VALUE" : line;
 }
 
-// Whether `word` is one of those that stand first behind the command: "merge" of imatrix.
+// Whether `word` is a subcommand, such as "merge" of imatrix.
 bool is_first_word(std::string_view verb, std::string_view word) {
   const CommandOptions own = options_of(verb);
   const auto first = std::ranges::find_if(own.declared(), stands_alone);
@@ -317,14 +317,14 @@ Failure unknown_verb(const std::vector<std::string>& words, const std::vector<st
 
 Status check_other_options(const std::vector<std::string>& words, const CommandOptions& own) {
   Status out;
-  std::vector<std::string> typed{words[0]};  // and the words that are not options
+  std::vector<std::string> typed{words[0]};  // the verb and words that are not options
   for (const size_t at : walk(words, own, [](size_t) {})) typed.push_back(words[at]);
   walk(words, own, [&](size_t at) {
     const std::string name = name_of(words[at]);
     auto row = other_option({name, value_of(words, at), words[0]}, own);
     const bool is_off = name.starts_with("--no-") && !row;
     if (is_off) row = other_option({"--" + name.substr(5), {}, words[0]}, own);
-    const bool is_own = own.find_declared(name) != nullptr;  // then its value is missing
+    const bool is_own = own.find_declared(name) != nullptr;  // its value is missing
     if (!out || !row || (is_own && (row->is_same || !row->ours.starts_with("--")))) return;
     out = answered(*row,
                    is_own ? fmt::format("{}: its value is missing", name)

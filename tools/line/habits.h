@@ -17,15 +17,15 @@
 
 namespace ckpt {
 
-// `words` behind the program's name, with the verb first.
+// Rewrites `words`, which follow the program's name. The result begins with the verb.
 std::vector<std::string> in_own_words(std::vector<std::string> words);
 
-// Requires that help is asked of one command at most, which a first word may follow: "imatrix
+// Requires that help is requested for at most one command, which a subcommand may follow: "imatrix
 // merge". Fails: kUsage.
 Status check_help_words(const std::vector<std::string>& words);
 
-// The error for a line whose first word is not a verb: kUsage with the nearest, or its spelling
-// here; of `split` and `merge` that is the whole line with the words that were typed.
+// The error for a line whose first word is not a verb: kUsage with the nearest verb or ckpt's name
+// for it; for `split` and `merge`, the full equivalent line.
 Failure unknown_verb(const std::vector<std::string>& words, const std::vector<std::string>& verbs);
 // Fails on the first option that the command does not have but another program has. The error names
 // ckpt's counterpart: kUsage.

@@ -20,7 +20,7 @@
 namespace ckpt {
 namespace {
 
-constexpr size_t kTermWidth = 26;  // of the column of names
+constexpr size_t kTermWidth = 26;  // width of the column of names
 constexpr std::string_view kEveryCommand = "Every command";
 
 std::string term_of(const Option& option) {
@@ -31,7 +31,7 @@ std::string term_of(const Option& option) {
   return fmt::format("{}{}{}", fmt::join(names, ", "), value.empty() ? "" : " ", value);
 }
 
-// Groups in the order in which their first option was declared; those of every command are last.
+// The groups in order of declaration; options that every command has come last.
 std::vector<std::string_view> groups_of(const CommandOptions& options) {
   std::vector<std::string_view> out;
   for (const Option& option : options.declared()) {

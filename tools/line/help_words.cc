@@ -27,7 +27,7 @@ class HelpPage {
  public:
   HelpPage(std::string_view title, size_t width) : width_(width) { paragraph(title); }
   void paragraph(std::string_view text) {
-    const bool is_typed = text.starts_with(' ');  // not wrapped: text for a shell or a file
+    const bool is_typed = text.starts_with(' ');  // preformatted text for a shell or a file
     text_ += (is_typed ? std::string(text) : wrapped(text, width_)) + "\n\n";
   }
   void row(std::string_view term, std::string_view text) {
@@ -103,7 +103,7 @@ std::string of_type(const TargetType& type, size_t width) {
   return page.text();
 }
 
-// The names of profiles by the severity that they give the check, the worst first.
+// The profiles by the severity that they give the check, the worst first.
 std::map<Severity, std::string, std::greater<>> profiles_by_severity(const CheckInfo& check) {
   std::map<Severity, std::string, std::greater<>> out;
   const auto profiles = all_profiles();
@@ -115,7 +115,7 @@ std::map<Severity, std::string, std::greater<>> profiles_by_severity(const Check
   return out;
 }
 
-// The command with the step that fixes a finding, and the advice for people.
+// The command whose step fixes a finding, and the advice for people.
 std::string fix_of(const CheckInfo& check) {
   if (check.step.empty()) return std::string(check.advice);
   const Transform* step = find_transform(check.step.substr(0, check.step.find(':')));

@@ -1,4 +1,4 @@
-// Here, and not next to main(), so that tests can link its users.
+// A separate file from main(), so that tests can link code that uses the flag.
 #include "tools/line/commands.h"
 
 namespace ckpt {

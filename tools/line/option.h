@@ -1,5 +1,5 @@
-// The options of commands, declared as data: command_line.h parses by it, and
-// --help and completion say it.
+// The options of commands, declared as data. The parser (command_line.h), --help and completion use
+// the declarations.
 #pragma once
 
 #include <algorithm>
@@ -15,41 +15,41 @@
 
 namespace ckpt {
 
-// Where a value goes. A vector takes one value each time the option is typed; a function is called
-// with each value; a flag is a bool, or a function called without one; a monostate is kept in
-// CommandOptions::typed alone.
+// Where a value is stored. A vector gets one value each time the option is typed; a function is
+// called with each value; a flag is a bool or a function without arguments; a monostate is only
+// recorded in CommandOptions::typed.
 using OptionTarget = std::variant<std::monostate, std::string*, std::filesystem::path*,
                                   std::vector<std::string>*, unsigned*, uint64_t*, bool*,
                                   std::function<void(const std::string&)>, std::function<void()>>;
 
-// Where a path may be. URLs are read; a path that is written, or that holds a private key or a
-// password, is refused where it is one, before a server is asked.
+// Where a path may be. URLs can be read. A path that is written, or that holds a private key or a
+// password, must be local; a URL is rejected before any server is contacted.
 enum class OptionPlace : uint8_t { kAnywhere, kWritten, kSecret };
 
 struct Option {
-  std::string names{};  // "--to,--outtype"; "IN" for what stands alone
+  std::string names{};  // "--to,--outtype"; "IN" for a positional
   OptionTarget target{};
   std::string help{};
-  // "N", "GLOB": how --help calls the value; empty: by its kind
+  // The placeholder in --help, such as "N" or "GLOB"; empty: chosen by the value's type.
   std::string value_name{};
-  // The only values, when there are some.
+  // The only accepted values, if any.
   std::vector<std::string> choices{};
-  bool is_checked_later = false;                // by the command: it takes more than the choices
-  std::optional<std::pair<int, int>> bounds{};  // of a number, both included
+  bool is_checked_later = false;                // the command validates: it accepts more
+  std::optional<std::pair<int, int>> bounds{};  // limits of a number, both inclusive
   std::string excludes{};                       // the name of an option that excludes this one
-  std::vector<std::string> needs{};             // names; without one of them it has no effect
+  std::vector<std::string> needs{};             // without one of these it has no effect
   bool is_required = false;
   bool is_value_optional = false;
-  bool may_repeat = false;         // for a target that is not a vector
-  std::string_view group{};        // the heading of --help that it stands under; empty: "Options"
-  std::string_view environment{};  // a variable that holds its value where it is not typed
+  bool may_repeat = false;         // if the target is not a vector
+  std::string_view group{};        // heading in --help; empty: "Options"
+  std::string_view environment{};  // provides the value if it is not typed
   OptionPlace place = OptionPlace::kAnywhere;
-  std::vector<std::string> unless{};  // names; with one of them this path is not written
+  std::vector<std::string> unless{};  // with one of these this path is not written
 };
 
 inline bool stands_alone(const Option& option) { return !option.names.starts_with('-'); }
 
-// "--to" and "--outtype", with their dashes; none of what stands alone.
+// "--to" and "--outtype", with their dashes; empty for a positional.
 inline std::vector<std::string> names_of(const Option& option) {
   std::vector<std::string> out;
   for (size_t at = 0; !stands_alone(option) && at < option.names.size();) {
@@ -72,7 +72,7 @@ inline bool takes_value(const Option& option) {
          !std::holds_alternative<std::function<void()>>(option.target);
 }
 
-// An option as it was typed, by its first long name, without dashes; what stands alone by its own.
+// An option as typed: its first long name without dashes, or the name of a positional.
 struct TypedOption {
   std::string name, value;
   bool takes_value = false;
@@ -80,7 +80,7 @@ struct TypedOption {
 
 class CommandOptions {
  public:
-  // "--out,-o FILE": names, and how help calls the value. `rest`: the other fields.
+  // `names` is "--out,-o FILE": the names and the placeholder. `rest` has the other fields.
   Option& add(std::string names, OptionTarget target, std::string help, Option rest = {}) {
     const size_t space = std::min(names.find(' '), names.size());
     if (space < names.size()) rest.value_name = names.substr(space + 1);
@@ -91,17 +91,17 @@ class CommandOptions {
   }
 
   const std::deque<Option>& declared() const { return declared_; }
-  // By one of its names, "--to"; null: none has it.
+  // Finds an option by one of its names ("--to"); null if none has it.
   const Option* find_declared(std::string_view name) const {
     const auto found = std::ranges::find_if(declared_, [&](const Option& option) {
       return std::ranges::count(names_of(option), name) > 0;
     });
     return found == declared_.end() ? nullptr : &*found;
   }
-  // In the order they were typed; known when the command runs.
+  // The options in the order in which they were typed; available when the command runs.
   const std::vector<TypedOption>& typed() const { return typed_; }
   bool has(std::string_view name) const { return find(name) != nullptr; }
-  std::string value(std::string_view name) const {  // "": not typed
+  std::string value(std::string_view name) const {  // "" if not typed
     const TypedOption* found = find(name);
     return found == nullptr ? std::string() : found->value;
   }
@@ -113,7 +113,7 @@ class CommandOptions {
     return found == typed_.end() ? nullptr : &*found;
   }
 
-  std::deque<Option> declared_;  // references to what was added stay good
+  std::deque<Option> declared_;  // a deque keeps references valid
   std::vector<TypedOption> typed_;
 };
 

@@ -13,7 +13,7 @@ namespace {
 // Options that a suggestion keeps although it runs another command or the same one on other input.
 // Rows with commands apply only to a suggestion that replaces the typed command.
 struct KeptOptions {
-  std::string_view from, to, options;  // "": any command
+  std::string_view from, to, options;  // "" stands for any command
 };
 constexpr KeptOptions kKeptOptions[] = {
     {"", "", "for follow-links"},
@@ -106,7 +106,7 @@ CommandOptions options_of(std::string_view verb) {
 
 std::string with_typed(std::string_view advice, std::string_view verb, const CommandOptions& typed,
                        SuggestionPlace place) {
-  std::string before;  // as "mkdir x && cp m.gguf x && "; ckpt publish follows
+  std::string before;  // prefix such as "mkdir x && cp m.gguf x && " before ckpt publish
   if (const size_t joint = advice.rfind("&& ckpt "); joint != advice.npos) {
     before = advice.substr(0, joint + 3);
     advice.remove_prefix(before.size());
@@ -115,7 +115,7 @@ std::string with_typed(std::string_view advice, std::string_view verb, const Com
   const CommandOptions own = options_of(suggested);
   const size_t end = command_end(advice);
   const std::string line(advice.substr(0, end));
-  const bool finishes = suggested == "patch";  // an interrupted patch, first
+  const bool finishes = suggested == "patch";  // the advice first finishes an interrupted patch
   const bool is_again = suggested == verb && !finishes && is_about_typed(before + line, typed);
   std::string added;
   for (const TypedOption& each : typed.typed()) {

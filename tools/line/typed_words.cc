@@ -18,7 +18,7 @@ class TypedWords {
   }
 
   Status check() {
-    bool only_alone = false;  // behind "--"
+    bool only_alone = false;  // typed after "--"
     for (; at_ < words_.size(); ++at_) {
       const std::string& word = words_[at_];
       if (!only_alone && word == "--") {
@@ -50,7 +50,7 @@ class TypedWords {
     const size_t equals = word.find('=');
     const std::string_view name = word.substr(0, equals);
     const Option* option = options_.find_declared(name);
-    if (option == nullptr) return {};  // which the parser says
+    if (option == nullptr) return {};  // the parser reports it
     if (equals + 1 == word.size() && !takes_value(*option)) {
       return misuse_hint(help(), "{} takes no value", name);
     }
@@ -58,7 +58,7 @@ class TypedWords {
     return check_next(name, *option);
   }
 
-  // "-q", "-oOUT" and several in a word, "-qj4".
+  // Checks "-q", "-oOUT" and combined short options such as "-qj4".
   Status check_short(std::string_view word) {
     for (size_t letter = 1; letter < word.size(); ++letter) {
       const std::string name = fmt::format("-{}", word[letter]);
@@ -72,10 +72,10 @@ class TypedWords {
     return {};
   }
 
-  // The value is the next word, which the parser takes whatever it is.
+  // Checks the next word as the value; the parser would accept anything there.
   Status check_next(std::string_view name, const Option& option) {
     if (!takes_value(option) || at_ + 1 == words_.size()) return {};
-    // An empty word is meant as its value; any other one is examined where it comes.
+    // An empty word is checked as the value; any other word is checked in its turn.
     if (option.is_value_optional) return words_[at_ + 1].empty() ? is_empty(name) : Status();
     return check_value(option, name, " ", words_[++at_]);
   }

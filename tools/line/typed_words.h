@@ -1,11 +1,10 @@
-// One rule about the values of options and the words that stand alone, held before the parser
-// places any of them:
+// Checks the values of options and positionals before the parser assigns them:
 //
-//   --out ''   --out=   ''      an empty value: a variable of the shell that was not set
-//   --out --   --out --json     the value is missing, and another word would be eaten for it
+//   --out ''   --out=   ''      an empty value: an unset shell variable
+//   --out --   --out --json     the value is missing, and the next word would be consumed instead
 //
-// Every option of every command is held to it, those in one word (-oOUT) and those with an optional
-// value included.
+// The rule holds for every option of every command, including values in the same word (-oOUT) and
+// optional values.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +18,7 @@
 
 namespace ckpt {
 
-// `words` follow the command's name. Fails: kUsage, naming the option and what to type.
+// `words` follow the command's name. Fails: kUsage; names the option and what to type.
 Status check_typed_words(std::string_view command, std::span<const std::string> words,
                          const CommandOptions& options);
 

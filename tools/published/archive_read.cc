@@ -1,5 +1,5 @@
-// Reads an archive: frame by frame on many threads where a seek table tells of frames of a size
-// that memory allows, from front to end on one thread otherwise. The tar is read in order.
+// Reads an archive. If a seek table lists frames that fit into memory, many threads decompress
+// them; otherwise one thread reads from front to end. Members of the tar are read in order.
 #include <algorithm>
 
 #include "core/base/threads.h"
@@ -40,7 +40,7 @@ Result<std::vector<PlacedFrame>> read_seek_table(const ByteSource& source) {
   return out;
 }
 
-// The most memory that one frame takes; 0: too large to be read whole.
+// The memory that the largest frame takes; 0: a frame is too large to be read in one piece.
 uint64_t worker_bytes(const std::vector<PlacedFrame>& frames, uint64_t memory_bytes) {
   uint64_t most = 0;
   for (const PlacedFrame& placed : frames) {
@@ -115,7 +115,7 @@ Status read_archive(const ByteSource& source, TarSink& sink, const Console& cons
     return reader.finish();
   };
   Status status = read();
-  // Errors of the disk or the sink name their own file.
+  // Errors of the disk or the sink already name a file.
   if (status || status.error().code == ErrorCode::kIo) return status;
   return in(source.name(), std::move(status));
 }

@@ -1,5 +1,5 @@
-// Writes an archive: the places of all bytes in the tar are known before the first is read, so any
-// thread makes any frame.
+// Writes an archive. The offsets of all members in the tar are known before the first read, so
+// threads can make frames in any order.
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,8 +33,8 @@ Failure append_failure(const fs::path& path, uint64_t written_bytes, int error) 
 
 class AppendFile {
  public:
-  // Makes ".ckpt-NAME.partial" next to it. Fails: kUsage when `path` exists and `force` is not set,
-  // the folder to write into is missing, or another run is at work on it; kIo.
+  // Makes ".ckpt-NAME.partial" next to it. Fails: kUsage if `path` exists without `force`, its
+  // folder is missing, or another run is writing it; kIo.
   static Result<AppendFile> create(const fs::path& path, bool force) {
     CKPT_TRY(check_parent(path));
     std::error_code error;
@@ -48,7 +48,7 @@ class AppendFile {
       return misuse_hint("--force to replace it, or another name",
                          "{}: exists already; expected a new file", path.string());
     }
-    // No other program's, and no other command's: what has this name is removed.
+    // An existing file of this name is removed only if this command made it.
     const fs::path temporary = archive_temporary(path);
     CKPT_ASSIGN(LockedTemporary made, LockedTemporary::file(temporary, [&] {
                   return require_ours(temporary, Guard::kOwner);
@@ -56,7 +56,7 @@ class AppendFile {
     return AppendFile(path, force, std::move(made));
   }
 
-  // Fails: kIo, naming the space that is left when the disk is full.
+  // Fails: kIo; names the free space if the disk is full.
   Status add(std::span<const std::byte> bytes) {
     sha256_.add(bytes);
     while (!bytes.empty()) {
@@ -70,7 +70,7 @@ class AppendFile {
   }
 
   uint64_t size_bytes() const { return size_bytes_; }
-  // Syncs and renames. Returns the SHA-256, lower-case hex. Fails: kIo.
+  // Syncs and renames. Returns the SHA-256 in lower-case hex. Fails: kIo.
   Result<std::string> publish() {
     const OpenFolder& parent = made_.parent();
     CKPT_TRY(parent.publish_mode(made_.name()));
@@ -94,7 +94,7 @@ class AppendFile {
   Sha256 sha256_;
 };
 
-// A frame's content, its compressed bytes and what zstd needs for them.
+// The memory of one worker: a frame's content, its compressed bytes and the state of zstd.
 constexpr uint64_t kWorkerBytes = 3 * kFrameBytes;
 
 // A member at its place in the tar: header, content, zeros.
@@ -107,7 +107,7 @@ struct PlacedMember {
 class Tar {
  public:
   Tar(fs::path folder, const std::vector<FileDigest>& files) : folder_(std::move(folder)) {
-    std::map<std::string, TarMember> members;  // by name; a folder's ends in '/'
+    std::map<std::string, TarMember> members;  // by name; names of folders end in '/'
     for (const FileDigest& file : files) {
       members[file.name] = {file.name, file.size_bytes, false};
       digests_.emplace(file.name, file.sha256);
@@ -127,8 +127,8 @@ class Tar {
 
   uint64_t size_bytes() const { return size_bytes_; }
 
-  // Takes what goes into the archive, in order. Fails: kIo at the end of a file whose bytes are not
-  // those that were hashed, and that sums and signature speak of.
+  // Hashes the archive's bytes in order. Fails: kIo at the end of a file whose bytes differ from
+  // those that were hashed for the sums and the signature.
   Status check(std::span<const std::byte> bytes) {
     const uint64_t end = checked_bytes_ + bytes.size();
     for (; checked_ < placed_.size(); ++checked_) {
@@ -146,7 +146,7 @@ class Tar {
     return {};
   }
 
-  // Fills `out` from `offset_bytes` of the tar on.
+  // Fills `out` with bytes of the tar from `offset_bytes`.
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const {
     std::ranges::fill(out, std::byte{0});
     const uint64_t end = offset_bytes + out.size();
@@ -197,7 +197,7 @@ class Tar {
   uint64_t size_bytes_ = 0;
   size_t checked_ = 0;  // members
   uint64_t checked_bytes_ = 0;
-  Sha256 hash_;  // of the next one
+  Sha256 hash_;  // of the member being checked
 };
 
 unsigned worker_count(const ArchiveOptions& options) {
@@ -214,7 +214,7 @@ fs::path archive_temporary(const fs::path& path) {
 Result<ArchiveWritten> write_archive(const fs::path& folder, const std::vector<FileDigest>& files,
                                      const fs::path& out, const Console& console,
                                      const ArchiveOptions& options) {
-  for (const FileDigest& file : files) {  // else `verify` would refuse what was written
+  for (const FileDigest& file : files) {  // `verify` would reject the archive
     auto name = unpacked_name(file.name, "the file");
     if (!name) name.error().code = ErrorCode::kUsage;
     CKPT_TRY(in(out.string(), std::move(name)));

@@ -1,8 +1,8 @@
-// Whether a folder is still what its sums say, while other programs may change it.
+// Checks whether a folder still matches its sums while other programs may change it.
 //
-// A patch and a publication have no common lock: each looks for the other once it shows itself.
+// A patch and a publication share no lock. Each announces itself, then checks for the other:
 //
-//   publish   write sums     ▸ is a patch at work, or a file not as it was hashed? then no sums
+//   publish   write sums     ▸ is a patch running, or has a hashed file changed? then no sums
 //   patch     lock staging   ▸ have sums appeared since the patch was planned? then no patch
 #include <string_view>
 
@@ -15,7 +15,7 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-// The folder or file whose patch has a staging folder of this name; empty where it is none.
+// The folder or file whose patch uses the staging folder `staging`; empty if it is not one.
 fs::path patched_by(const fs::path& staging) {
   constexpr std::string_view kEnding = ".ckpt-patch";
   const std::string name = staging.filename().string();

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Of a URL, the SHA-256 that its server lists is the remembered one.
+// The known SHA-256: for a URL the one that its server lists, else the remembered one.
 std::string known_digest(const fs::path& path, const FolderEntry& entry) {
   return is_url(path) ? entry.sha256 : remembered_digest(path).value_or("");
 }
@@ -45,7 +45,7 @@ Result<std::vector<FileDigest>> digest_files(const fs::path& folder,
     if (entry.kind != FolderEntry::Kind::kFile) continue;
     FileDigest digest{entry.path, {}, entry.size_bytes};
     if (options.trust_remembered) {
-      CKPT_TRY(open_file(folder / entry.path));  // check_files_read() then asks for it, too
+      CKPT_TRY(open_file(folder / entry.path));  // so that check_files_read() checks it, too
       digest.sha256 = known_digest(folder / entry.path, entry);
     }
     if (digest.sha256.empty()) total_bytes += entry.size_bytes;
@@ -90,7 +90,8 @@ Result<std::vector<FolderEntry>> entries_of_source(const fs::path& path, const f
     CKPT_ASSIGN(entries, list_publishable(path));
     if (is_url(path)) return entries;
     CKPT_TRY(refuse_unfinished_in(path, entries, {}));
-    // Snapshots of the hub's cache are links to files with other names: their content counts.
+    // Snapshots in the Hub's cache are links to files with other names; the content of the files
+    // counts.
     for (FolderEntry& entry : entries) {
       if (!fs::is_regular_file(path / entry.path, error)) continue;
       entry.kind = FolderEntry::Kind::kFile;

@@ -20,7 +20,7 @@ std::set<std::string> names_of(const Listing& listing) {
   return out;
 }
 
-// Which lists speak of a path: those of everything, and those of the folders above it.
+// Finds the lists that cover a path: lists of everything and lists of the folders above it.
 class ListsByFolder {
  public:
   explicit ListsByFolder(const Listings& listings) : ignored_(listings.ignored) {
@@ -38,7 +38,7 @@ class ListsByFolder {
     return out;
   }
 
-  // True when an entry of that name needs no line in a list that speaks of it.
+  // True if a list that covers the entry need not have a line for it.
   bool may_be_unlisted(const Listing& listing, const std::string& path) const {
     return is_ignored(path, ignored_) || is_ignored(path, listing.ignored) ||
            own_file(path) == OwnFile::kRecord || listing.own_files.contains(path);
@@ -54,7 +54,7 @@ class ListsByFolder {
   std::map<std::string_view, std::vector<const Listing*>> lists_;
 };
 
-// Compares lists with what is there; a file that one list finds bad is not told again for the next.
+// Compares lists with existing files. A file that fails for one list is not reported for the next.
 class Comparison {
  public:
   Comparison(const Listings& listings, const std::vector<FileDigest>& files,
@@ -90,7 +90,7 @@ class Comparison {
     }
   }
 
-  // Of the first list, and of what others list besides.
+  // Reports as good what the first list covers and what other lists add to it.
   void report_good(const std::vector<Listing>& listings) {
     uint64_t hashes = 0, ids = 0;
     std::vector<FileDigest> listed = listings.front().listed;
@@ -136,7 +136,7 @@ class Comparison {
     findings_.bad(name, found);
   }
 
-  // The names of files that the list should have and has not, by digest.
+  // The names of existing files that are missing in the list, by digest.
   std::multimap<std::string, std::string> unlisted_files(const Listing& listing) {
     const std::set<std::string> names = names_of(listing);
     std::multimap<std::string, std::string> out;
@@ -149,7 +149,7 @@ class Comparison {
     return out;
   }
 
-  // A file of that content under another name is the one that is missed: one finding, not two.
+  // Reports a missing file. An unlisted file with the same content counts as renamed: one finding.
   void report_missing(const Listing& listing, const FileDigest& file,
                       std::multimap<std::string, std::string>& unlisted) {
     auto [now, last] = unlisted.equal_range(file.sha256);
@@ -161,12 +161,12 @@ class Comparison {
 
   Digests found_;
   const ListsByFolder lists_;
-  std::map<const Listing*, std::vector<const FolderEntry*>> entries_;  // of which it speaks
+  std::map<const Listing*, std::vector<const FolderEntry*>> entries_;  // covered by the list
   Findings& findings_;
   std::set<std::string> told_;
 };
 
-// The topmost folder above `path` in which nothing is covered; `path` itself where there is none.
+// The topmost folder above `path` that contains no covered file; `path` itself if there is none.
 std::string uncovered_root(const std::string& path, const std::set<std::string>& kept) {
   for (size_t at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1)) {
     const std::string folder = path.substr(0, at + 1);
@@ -272,12 +272,12 @@ void report_uncovered(const Listings& listings, const std::vector<FolderEntry>& 
   const ListsByFolder lists(listings);
   for (const Listing& listing : listings.all) {
     if (listing.is_signed != is_signed) continue;
-    // Of the sums' own files only themselves are a list that was read.
+    // The SHA256SUMS itself was read as a list, so it is not reported as uncovered.
     for (const std::string& name : listing.own_files) {
       if (is_signed || name == listing.folder + std::string(kSumsName)) kept.insert(name);
     }
   }
-  std::map<std::string, uint64_t> roots;  // and how many files there are
+  std::map<std::string, uint64_t> roots;  // number of files by root
   const auto is_weights = [](const std::string& name) {
     return name.ends_with(".safetensors") || name.ends_with(".gguf");
   };

@@ -1,4 +1,4 @@
-// Lists of digests (SHA256SUMS, a model signature) against the files that are there.
+// Compares lists of digests (SHA256SUMS, a model signature) with the existing files.
 #pragma once
 
 #include <filesystem>
@@ -16,54 +16,53 @@ namespace ckpt {
 
 // The content of one list. It does not depend on where or by whom it is checked.
 struct Listing {
-  std::string_view name;  // of the list, for messages
+  std::string_view name;  // shown in messages
   std::vector<FileDigest> listed;
-  PathSet ignored = {};    // may be there unlisted; a folder with all that is in it
-  PathSet own_files = {};  // the same, but never folders: the lists themselves
-  bool is_signed = false;  // by whom it must be
-  // "inner/" for the list of a folder in the one that is checked: it speaks of nothing outside, and
-  // all its names begin with that. "": of all.
+  PathSet ignored = {};    // may be unlisted; a folder includes its content
+  PathSet own_files = {};  // lists themselves: may be unlisted; no folders
+  bool is_signed = false;  // by a trusted signer
+  // "inner/" for the list of an inner folder: it covers only that folder, and all its names begin
+  // with this text. "" for a list of everything.
   std::string folder = {};
 };
 
-// The lists of a folder or an archive; the one that counts most comes first.
+// The lists of a folder or an archive, in order of precedence.
 struct Listings {
   std::vector<Listing> all;
-  PathSet ignored = {};  // may be there unlisted, whatever a list says
+  PathSet ignored = {};  // may be unlisted in any list
 };
 
-// A list in the text of a SHA256SUMS; nullopt, after a finding, when it is none. `where` is its
-// name in findings; `folder` as in Listing.
+// Parses the text of a SHA256SUMS; nullopt, after a finding, if it is invalid. `where` is its name
+// in findings; `folder` as in Listing.
 std::optional<Listing> read_sums(std::string_view where, std::string_view text, Findings& findings,
                                  const std::string& folder = {});
 
-// The lists that folders in `root` have of their files: whoever takes one of these folders gets a
-// verdict by its own list. `entries` are those of `root`; those of `ignored` are left out. Fails:
-// kIo.
+// The SHA256SUMS of folders in `root`: whoever downloads one of these folders verifies it by its
+// own list. `entries` are those of `root`; `ignored` ones are skipped. Fails: kIo.
 Result<std::vector<Listing>> read_inner_sums(const std::filesystem::path& root,
                                              const std::vector<FolderEntry>& entries,
                                              const PathSet& ignored, Findings& findings);
 
-// The list that a hub keeps of its files; files of which it lists no digest may be there unlisted.
+// The list that a hub keeps of its files. Files for which it lists no digest may be unlisted.
 Listing listed_by_hub(const std::vector<FolderEntry>& entries);
 
-// Which of `entries` must be hashed: those that a list names, and those that one of them does not
-// let pass unnamed.
+// Returns the entries to hash: those that a list names, and those that some list requires to be
+// named.
 std::vector<FolderEntry> entries_to_hash(const Listings& listings,
                                          const std::vector<FolderEntry>& entries);
 
-// One finding for each file that is changed, missing, extra or renamed, and for each entry that is
-// no file, listed or ignored (a link could lead anywhere). `files` are the digests of what
-// entries_to_hash() named.
+// Reports one finding for each changed, missing, extra or renamed file, and for each listed or
+// ignored entry that is not a file (a link could lead anywhere). `files` are the digests of the
+// entries from entries_to_hash().
 void check_listings(const Listings& listings, const std::vector<FileDigest>& files,
                     const std::vector<FolderEntry>& entries, Findings& findings);
 
-// The names that the lists vouch for: those of the signature, and those of the sums where the
-// signature covers them or there is none.
+// The names that the lists cover: those of the signature, and those of the sums if the signature
+// covers the sums or does not exist.
 std::set<std::string> covered_names(const Listings& listings);
 
-// Tells `findings` of every file that may be there though nothing covers it, save the lists
-// themselves; folders in which nothing is covered are listed as one.
+// Reports to `findings` every file that may be unlisted and is not covered, except the lists
+// themselves. A folder without any covered file is reported as one.
 void report_uncovered(const Listings& listings, const std::vector<FolderEntry>& entries,
                       Findings& findings);
 

@@ -1,7 +1,7 @@
-// A block of Markdown for a model card: what the folder holds, type by type, and its hashes.
+// A block of Markdown for a model card: the folder's content, type by type, and its hashes.
 //
-//   <!-- ckpt: begin -->   the text between the two lines is rewritten each time; the rest of
-//   ...                    the card is a person's and stays
+//   <!-- ckpt: begin -->   ckpt rewrites the text between these two lines each time; the rest
+//   ...                    of the card belongs to a person and stays
 //   <!-- ckpt: end -->
 #include <cstdint>
 #include <map>
@@ -52,8 +52,8 @@ std::string table_of(const Checkpoint& checkpoint) {
   return out + row("all", total);
 }
 
-// `card` with `block` in place of the one that it has, or at its end. Fails: kUsage for a card with
-// one of the two lines alone, or with several of them.
+// Returns `card` with `block` in place of its present block, or at its end. Fails: kUsage for a
+// card with only one of the two lines, or several of them.
 Result<std::string> with_block(const std::string& card, std::string block) {
   if (card.find("\r\n") != card.npos) {
     for (size_t at = block.find('\n'); at != block.npos; at = block.find('\n', at + 2)) {
@@ -70,7 +70,7 @@ Result<std::string> with_block(const std::string& card, std::string block) {
     return misuse_hint("removing these lines from it",
                        "'{}' and '{}' must each occur once, in this order", kCardBegin, kCardEnd);
   }
-  block.resize(block.size() - line_end.size());  // the card's own line ends behind it
+  block.resize(block.size() - line_end.size());  // the card's own line break follows
   return card.substr(0, begin) + block + card.substr(end + kCardEnd.size());
 }
 
@@ -86,7 +86,7 @@ Result<std::string> render_model_card(const fs::path& folder,
   }
   for (const FileDigest& file : files) {
     if (!has_ending(file.name, ".gguf")) continue;
-    // Of a split model, only the first file is read.
+    // The reader opens all parts of a split model from the first file, so the others are skipped.
     const auto numbered = parse_numbered(file.name);
     if (numbered && numbered->number != 1) continue;
     CKPT_ASSIGN(const Checkpoint checkpoint, read_checkpoint(folder / file.name));
@@ -94,7 +94,7 @@ Result<std::string> render_model_card(const fs::path& folder,
   }
   out += "## Files\n\n| file | size | SHA-256 |\n|---|---:|---|\n";
   for (const FileDigest& file : files) {
-    // Written with the card or after it.
+    // These files are written with the card or after it.
     if (file.name == kSumsName || file.name == kSignatureName || file.name == kProvenanceName ||
         file.name == kReportName) {
       continue;

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Whether a copy can take the place of the link, which may lead to nothing or to `folder` again.
+// Whether a copy can replace the link: it neither dangles nor leads to a folder around it.
 bool leads_to_files(const fs::path& link, const fs::path& folder) {
   std::error_code error;
   const fs::path target = fs::canonical(link, error);
@@ -35,8 +35,8 @@ bool leads_to_files(const fs::path& link, const fs::path& folder) {
          !is_within(place, target);
 }
 
-// The advice is about this link alone, and nothing is copied unseen: anybody may have made it lead
-// to a secret that only this user can read.
+// The error for a link. It advises to look at its target before copying it, because somebody may
+// have made a link to a secret that only this user can read.
 Failure link_among_files(const fs::path& folder, const FolderEntry& entry) {
   const fs::path link = folder / entry.path, target = link.parent_path() / entry.target;
   const bool has_files = leads_to_files(link, folder);
@@ -49,7 +49,7 @@ Failure link_among_files(const fs::path& folder, const FolderEntry& entry) {
                      entry.target, has_files ? "" : ", which cannot be copied");
 }
 
-// Whether Windows has no file of this name: one of a device, or with characters that it keeps.
+// Whether Windows rejects the name: names of devices and names with reserved characters.
 bool is_invalid_on_windows(const fs::path& path) {
   static const GlobList devices(
       split_words<std::string>("con prn aux nul com[1-9] lpt[1-9] con.* prn.* aux.* nul.* "
@@ -122,7 +122,7 @@ Result<std::vector<FolderEntry>> list_published(const fs::path& folder) {
 
 Status refuse_unfinished_in(const fs::path& folder, const std::vector<FolderEntry>& entries,
                             const PathSet& ignored) {
-  constexpr std::string_view kStaging = ".ckpt-patch";  // staging_of(): of a file, .NAME before it
+  constexpr std::string_view kStaging = ".ckpt-patch";  // after .NAME for a file
   std::set<fs::path> asked;
   for (const FolderEntry& entry : entries) {
     if (is_ignored(entry.path, ignored)) continue;
@@ -146,7 +146,7 @@ Status refuse_unfinished_in(const fs::path& folder, const std::vector<FolderEntr
 void note_foreign_names(const fs::path& folder, const std::vector<FolderEntry>& entries,
                         const Console& console) {
   constexpr size_t kShown = 8;
-  std::map<std::string, std::string> known;  // by the name without case
+  std::map<std::string, std::string> known;  // by lower-case name
   std::vector<std::string> equal, impossible;
   for (const FolderEntry& entry : entries) {
     const auto [first, is_new] = known.emplace(lower_case(entry.path), entry.path);

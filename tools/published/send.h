@@ -1,4 +1,4 @@
-// Sending a published folder to the targets of --to.
+// Sends a published folder to the targets of --to.
 #pragma once
 
 #include <filesystem>
@@ -11,17 +11,17 @@
 
 namespace ckpt {
 
-// Of files that are not hashed yet.
+// Describes a shipment whose files are not hashed yet.
 Shipment shipment_of(const std::filesystem::path& folder, const std::vector<FolderEntry>& entries,
                      const std::string& as);
-// As it is now. Fails: kIo.
+// The present state of a file. Fails: kIo.
 Result<FileState> state_now(const std::filesystem::path& path);
 
-// Before anything is hashed: every target takes the folder. With `tells`, as --dry-run does, says
-// what would go where. Fails: as PublishTarget::list().
+// Checks, before hashing, that every target accepts the folder. If `tells`, as with --dry-run,
+// prints what would go where. Fails: as PublishTarget::list().
 Status check_send(const std::vector<std::string>& targets, const Shipment& shipment,
                   const Console& console, bool tells);
-// To one target after another. Fails: as PublishTarget::send(), naming the target.
+// Sends to one target after another. Fails: as PublishTarget::send(), naming the target.
 Status send_to(const std::vector<std::string>& targets, const Shipment& shipment,
                const Console& console, const SendOptions& options);
 

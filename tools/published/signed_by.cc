@@ -40,7 +40,7 @@ Result<TrustedPem> read_trusted(const TrustFiles& trusted) {
   return out;
 }
 
-// Whose signature it is; errors are what verify answers with exit 1, save those of usage.
+// Returns the signer. Errors other than kUsage become exit code 1 of verify.
 Result<std::string> check_signer(const Bundle& bundle, const TrustedPem& trusted) {
   if (trusted.public_key.empty()) return verify_with_certificates(bundle, trusted.certificates);
   return verify_with_key(bundle, trusted.public_key).transform([] {
@@ -48,8 +48,8 @@ Result<std::string> check_signer(const Bundle& bundle, const TrustedPem& trusted
   });
 }
 
-// Paths that may be unsigned. A statement that does not say it, and lists one of git's paths, was
-// made with none ignored.
+// Paths that may be unsigned. A statement without this field that lists one of git's paths was made
+// without ignoring any.
 std::vector<std::string> ignored_by(const Manifest& manifest) {
   if (manifest.ignored) return *manifest.ignored;
   const PathSet paths = unpublished_paths();

@@ -20,7 +20,7 @@ namespace {
 constexpr uint64_t kMaxSearchedBytes = 1 << 20;
 constexpr size_t kShownUnserved = 8;
 
-// Of a file; case does not count.
+// Globs of secret file names, compared without case.
 const GlobList& secret_names() {
   static const GlobList names(split_words<std::string>(
       ".env .env.* *.env *.pem *.key *.p12 *.pfx *.jks *.keystore id_rsa id_dsa id_ecdsa "
@@ -30,13 +30,13 @@ const GlobList& secret_names() {
       "client_secret*.json *_credentials.json"));
   return names;
 }
-// Templates hold no values.
+// Templates (.env.example) hold no secret values.
 const GlobList& templates_of_secrets() {
   static const GlobList names(
       split_words<std::string>(".env.example .env.sample .env.template .env.dist"));
   return names;
 }
-// Of a path: what huggingface_hub, ssh, gpg and the cloud's programs keep.
+// Globs of paths where huggingface_hub, ssh, gpg and cloud programs keep secrets.
 const GlobList& secret_paths() {
   static const GlobList paths(split_words<std::string>(
       "*huggingface/token *huggingface/stored_tokens .ssh/* */.ssh/* .aws/* */.aws/* .gnupg/* "
@@ -45,8 +45,8 @@ const GlobList& secret_paths() {
   return paths;
 }
 
-// Of "/" and a path: torch, transformers' Trainer, accelerate, DeepSpeed, FSDP, Megatron; editors
-// and operating systems.
+// Globs for "/" and a path: files of torch, transformers' Trainer, accelerate, DeepSpeed, FSDP,
+// Megatron, editors and operating systems that no server reads.
 const GlobList& unserved_paths() {
   static const GlobList paths(split_words<std::string>(
       "*/optimizer.pt */optimizer.bin */optimizer*.pt */optim*.pt */optimizer_*/* "
@@ -62,7 +62,7 @@ bool is_base64(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '/' || c == '=';
 }
 
-// A text that only speaks of keys has no body between the lines.
+// Whether text holds a private key. Text that only mentions keys has no body between the lines.
 bool holds_private_key(std::string_view text) {
   constexpr std::string_view kBegin = "-----BEGIN ", kEnd = "PRIVATE KEY";
   constexpr size_t kMaxKindBytes = 32, kMinBodyBytes = 40, kMaxKeyTextBytes = 16384;
@@ -79,11 +79,11 @@ bool holds_private_key(std::string_view text) {
   return false;
 }
 
-// A kind of access token: letters and digits behind what it begins with, and not within a word.
+// A kind of access token: `begin`, not within a word, then `size` letters and digits.
 struct TokenKind {
   std::string_view begin;
   ptrdiff_t size;
-  bool may_go_on;  // longer, or with more behind a '_'
+  bool may_go_on;  // may be longer, or continue after '_'
   const char* what;
 };
 constexpr const char* kOfHub = "holds an access token of the Hugging Face hub";
@@ -130,7 +130,7 @@ Failure secret(std::string_view place, const char* what, std::string hint) {
                      what);
 }
 
-// nullptr where `text` holds none.
+// Describes the secret in the text ("holds a private key"), or nullptr if it holds no secret.
 const char* secret_in(std::string_view text) {
   if (holds_private_key(text)) return "holds a private key";
   for (const TokenKind& kind : kTokenKinds) {
@@ -157,7 +157,7 @@ Status refuse_secret(const fs::path& folder, const FolderEntry& entry) {
   if (entry.size_bytes > kMaxSearchedBytes) return {};
   CKPT_ASSIGN(const SharedSource source, open_file(path));
   CKPT_ASSIGN(std::string text, read_text(*source, kMaxSearchedBytes));
-  std::erase(text, '\0');  // of UTF-16
+  std::erase(text, '\0');  // makes ASCII of UTF-16 searchable
   const char* const what = secret_in(text);
   return what == nullptr ? Status() : secret(path.string(), what, hint);
 }

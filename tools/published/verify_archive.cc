@@ -21,10 +21,10 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-// Sums and signatures of archives, kept in memory: a million files with long names have less.
+// Limit for sums and signatures in memory; even those of a million files with long names fit.
 constexpr uint64_t kMaxKeptBytes = 64 << 20;
 
-// Digests of all that an archive holds, and the files that speak of them.
+// Collects the digests of all members, and the contents of sums and signatures.
 class Contents final : public TarSink {
  public:
   Status begin(const TarMember& member) override {
@@ -62,7 +62,7 @@ class Contents final : public TarSink {
   std::vector<FolderEntry> entries;
   std::vector<FileDigest> files;
   std::optional<std::string> sums, signature;
-  std::map<std::string, std::string> inner_sums;  // of folders in it, by name
+  std::map<std::string, std::string> inner_sums;  // sums of inner folders by name
   uint64_t size_bytes = 0;
 
  private:
@@ -72,18 +72,18 @@ class Contents final : public TarSink {
   Sha256 hash_;
 };
 
-// The second reading: writes the members that are wanted below a folder that carries its name only
-// when all is well. Other members are never on disk, not for a moment.
+// The second reading: extracts the wanted members into a temporary folder, which gets its final
+// name only if all is well. No other member is ever written to disk.
 class UnpackingSink final : public TarSink {
  public:
-  // `wanted`: digests by name.
+  // `wanted` maps names to digests.
   static Result<std::unique_ptr<UnpackingSink>> make(const std::string& folder,
                                                      std::map<std::string, std::string> wanted) {
     std::unique_ptr<UnpackingSink> out(new UnpackingSink(std::move(wanted)));
     out->output_.path = folder;
     while (!out->output_.path.has_filename()) out->output_.path = out->output_.path.parent_path();
     out->output_.layout.is_folder = true;
-    ::rmdir(out->output_.path.c_str());  // an empty folder; all else stays, and is named below
+    ::rmdir(out->output_.path.c_str());  // removes an empty folder; others stay and are named below
     const auto check = [&] {
       return check_temporary_folder(
           out->output_, [&](const std::string& path) { return out->wanted_.contains(path); });
@@ -144,7 +144,7 @@ class UnpackingSink final : public TarSink {
   uint64_t written_bytes_ = 0;
 };
 
-// Requires a name that is free or an empty folder's.
+// Requires that the name is free or belongs to an empty folder.
 Status check_new(fs::path folder) {
   while (!folder.has_filename() && folder.has_relative_path()) folder = folder.parent_path();
   CKPT_ASSIGN(const bool exists, is_there(folder));
@@ -155,7 +155,7 @@ Status check_new(fs::path folder) {
   return misuse("--unpack {}: exists already; expected a new or empty folder", folder.string());
 }
 
-// The list of the signature; none, after a word, where nobody said whose it must be.
+// The files that the signature lists; nullopt, after a note, if no trusted signer was given.
 Result<std::optional<Listing>> read_signature(const VerifyQuestion& question,
                                               const Contents& contents, const Console& console,
                                               Findings& findings) {

@@ -1,5 +1,5 @@
-// ckpt verify FILE.tar.zst: what is in an archive against the sums and the signature in it, and
-// unpacked where that is asked.
+// ckpt verify FILE.tar.zst: compares the members of an archive with the sums and signature in it,
+// and unpacks them on request.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 
 namespace ckpt {
 
-// PEM files that say whose signature is trusted; empty where not given.
+// PEM files that state whose signature is trusted; empty if not given.
 struct TrustFiles {
   std::string public_key, certificate, authorities;
   bool is_given() const {
@@ -20,30 +20,30 @@ struct TrustFiles {
   }
 };
 
-// The files that a model signature of the right signer covers; nullopt, after a finding, when it
-// is not. What may be there unsigned is what the statement ignores; where it says nothing of that,
-// what the reference ignores by default. `bundle` is its text, nullopt where there is none; `where`
-// its name in findings. Fails: kUsage; kUnsupported; kIo.
+// The files that a model signature of the trusted signer covers; nullopt, after a finding, if the
+// signature is invalid. Files may be unsigned if the statement ignores them or, if it has no such
+// field, if the reference ignores them by default. `bundle` is its text, nullopt if there is none;
+// `where` its name in findings. Fails: kUsage; kUnsupported; kIo.
 Result<std::optional<Listing>> check_signature(std::string_view where,
                                                const std::optional<std::string>& bundle,
                                                const TrustFiles& trusted, Findings& findings);
 
 struct VerifyQuestion {
   std::string path;
-  std::string signature;  // a file outside; empty: the one in the archive
+  std::string signature;  // a separate file; empty: in the archive
   TrustFiles trusted;
   std::vector<std::string> ignored;
-  std::string unpack;  // a new folder; empty: only read
+  std::string unpack;  // a new folder; empty: do not unpack
 };
 
-// Of --ignore: a pattern would be typed to leave something out, and leaves out nothing.
+// Warns about patterns in --ignore, which takes only paths, so that a pattern ignores nothing.
 void note_patterns(const VerifyQuestion& question, const std::vector<FolderEntry>& entries,
                    const Console& console);
 
-// The findings are those of a folder. Nothing is unpacked before all of the archive was read and
-// nothing bad was found; then it is read again, and what its signature or sums cover is written,
-// with those two files themselves and nothing else. Fails: kCorrupt when it is not a sound archive;
-// kUsage, also where nothing says what may be unpacked; kUnsupported; kIo.
+// Findings are as for a folder. Unpacking starts only after the entire archive was read without a
+// bad finding; then it is read again, and only the files that its signature or sums cover, and
+// these two, are written. Fails: kCorrupt for an unsound archive; kUsage, also if nothing states
+// what may be unpacked; kUnsupported; kIo.
 Status check_archive(const VerifyQuestion& question, const Console& console,
                      const CommonOptions& common, Findings& findings);
 

@@ -20,7 +20,7 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-// Links are named where files are compared.
+// Links are followed here; the comparison of files reports them.
 constexpr ReadOptions kLinksFollowed{.follow_links = true};
 
 using StructureVerdict = StructureFinding::Verdict;
@@ -35,7 +35,7 @@ void add_bad(std::vector<StructureFinding>& found, const std::string& path, Erro
   found.push_back({path, std::move(text), verdict, std::move(hint)});
 }
 
-// Returns the names of the files that the checkpoint is in, where it is sound.
+// Judges a checkpoint. Returns the names of its files if it is sound.
 Result<std::set<std::string>> judge(const Format& format, const fs::path& path,
                                     std::vector<StructureFinding>& found) {
   IndexMisfit misfit;
@@ -68,7 +68,7 @@ Result<std::set<std::string>> judge(const Format& format, const fs::path& path,
   }
   const ErrorCode code = checkpoint.error().code;
   if (code != ErrorCode::kCorrupt && code != ErrorCode::kUnsupported) {
-    return Failure(checkpoint.error());  // no judgement on what is there
+    return Failure(checkpoint.error());  // an error of reading is not a verdict
   }
   add_bad(found, path.string(), checkpoint.error());
   return files;
@@ -92,8 +92,8 @@ const Format* loose_format(const fs::path& path) {
 
 using IsInIndexedFolder = std::function<bool(const std::string& name)>;
 
-// A folder below `folder` whose index says which files it has; they are judged together, because
-// each alone may be sound where one is missing. Returns their names in `folder`.
+// Judges a folder below `folder` that has an index as one checkpoint, because each file may be
+// sound alone while another is missing. Returns the names of its files relative to `folder`.
 Result<std::set<std::string>> judge_indexed_folder(const fs::path& folder, const std::string& inner,
                                                    const std::vector<FolderEntry>& entries,
                                                    std::vector<StructureFinding>& found) {
@@ -127,8 +127,8 @@ Result<std::set<std::string>> judge_indexed_folders(const fs::path& folder,
   return out;
 }
 
-// Files that the name of a numbered .safetensors speaks of and that are missing; a GGUF's reader
-// says it itself. `told`: prefixes of names.
+// Reports missing parts of a numbered .safetensors; the GGUF reader itself reports missing parts.
+// `told` contains name prefixes that were already reported.
 Status report_missing_numbers(const fs::path& path, std::set<std::string>& told,
                               std::vector<StructureFinding>& found) {
   const auto numbered = parse_numbered(path.string());
@@ -143,10 +143,11 @@ Status report_missing_numbers(const fs::path& path, std::set<std::string>& told,
   return {};
 }
 
-// `is_judged`: with the folder, as one of its checkpoint's files.
+// Judges single files. `is_judged` tells which files were judged as part of the folder's
+// checkpoint.
 Status judge_loose_files(const fs::path& folder, const IsInIndexedFolder& is_judged,
                          std::vector<StructureFinding>& found) {
-  // The temporaries of a publication come and go.
+  // The temporary files of a publication are skipped.
   CKPT_ASSIGN(const auto entries, list_publishable(folder, publication_temporaries()));
   CKPT_ASSIGN(const auto indexed, judge_indexed_folders(folder, entries, is_judged, found));
   std::set<fs::path> judged;
@@ -158,7 +159,7 @@ Status judge_loose_files(const fs::path& folder, const IsInIndexedFolder& is_jud
     if (!is_file || is_judged(entry.path) || indexed.contains(entry.path)) continue;
     const Format* const format = loose_format(path);
     if (format == nullptr) continue;
-    // A split is read from its first file on.
+    // The GGUF reader opens a split model by its first file.
     const auto numbered = parse_numbered(path.filename().string());
     if (numbered && numbered->ending == ".gguf") path.replace_filename(numbered->of(1));
     if (judged.insert(path).second) CKPT_TRY(judge_loose_file(*format, path, found));

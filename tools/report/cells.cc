@@ -9,7 +9,7 @@
 namespace ckpt {
 namespace {
 
-// Another name than core/base/words.h has: a whole library may be compiled as one unit.
+// The name differs from that in core/base/words.h, because unity builds compile both together.
 std::vector<std::string_view> split_name(std::string_view name) {
   std::vector<std::string_view> out;
   while (true) {
@@ -20,7 +20,7 @@ std::vector<std::string_view> split_name(std::string_view name) {
   }
 }
 
-// Words that say nothing of what a tensor does.
+// Whether a word of a tensor's name does not describe its role.
 bool is_wrapping(std::string_view word) {
   return has_word("model language_model backbone transformer weight", word);
 }
@@ -32,7 +32,8 @@ bool is_of_scales(std::string_view word) {
          word == "_amax" || word == "weight_shape" || word.ends_with("_quantizer");
 }
 
-// Towers and layers for multi-token prediction, whose layers are not those of the text model.
+// Whether the role is in a tower or in multi-token prediction, whose layers are numbered
+// separately.
 bool is_outside_text_model(std::string_view role) {
   constexpr std::string_view kFronts[] = {"visual", "vision", "v.", "audio", "a.", "mtp", "mm"};
   return std::ranges::any_of(kFronts, [&](auto front) { return role.starts_with(front); });
@@ -55,7 +56,7 @@ void add(const Tensor& tensor, CellSums& sums) {
 
 struct RankedCount {
   std::string name;
-  int rank;  // the smallest comes first
+  int rank;  // the lowest rank comes first
   CellSums sums;
 };
 using CountedList = std::vector<RankedCount>;
@@ -73,7 +74,7 @@ std::map<std::string, size_t> places_in(const CountedList& list) {
   return out;
 }
 
-// Roles in the order of the model, types by the bytes that they take.
+// The roles in the order of the model, and the types by their total size.
 std::pair<CountedList, CountedList> roles_and_types(const Checkpoint& checkpoint) {
   CountedList roles, types;
   std::map<std::string, size_t> known_roles, known_types;

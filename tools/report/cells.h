@@ -1,4 +1,4 @@
-// A checkpoint as a grid: what tensors do in their layer × the layer × the type they are stored as.
+// A checkpoint as a grid of cells by role (tensor's function in its layer), layer and stored type.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,9 @@
 
 namespace ckpt {
 
-// "model.layers.3.mlp.experts.17.up_proj.weight" is "mlp.experts.up_proj" of layer 3. Scales go
-// with what they scale. A tower's layers count from 0 again: their roles begin with its name.
+// "model.layers.3.mlp.experts.17.up_proj.weight" is "mlp.experts.up_proj" of layer 3. Scales share
+// the role of the weights that they scale. Layers of a tower are numbered from 0, so their roles
+// begin with its name.
 struct TensorPlace {
   std::string role;
   std::optional<uint64_t> layer;  // nullopt: outside layers
@@ -30,20 +31,20 @@ struct Cell {
   std::optional<uint64_t> layer;
   size_t type;  // index into types
   CellSums sums;
-  uint64_t compared = 0;  // tensors that `difference` is about
+  uint64_t compared = 0;  // number of tensors in `difference`
   ValueDifference difference;
 };
 
-// Embeddings come first, the head last, other roles in the order in which tensors name them.
+// Roles: embeddings first, the head last, others in the order of the tensors.
 struct Cells {
   std::vector<std::string> roles;
-  std::vector<std::string> types;           // the largest first
-  std::vector<CellSums> of_type;            // as many
-  std::vector<Cell> cells;                  // by role, layer and type
-  std::map<std::string, size_t> of_tensor;  // index of its cell
-  uint64_t layers = 0;                      // of the text model: one more than the highest number
+  std::vector<std::string> types;           // the largest type first
+  std::vector<CellSums> of_type;            // parallel to `types`
+  std::vector<Cell> cells;                  // sorted by role, layer and type
+  std::map<std::string, size_t> of_tensor;  // index of a tensor's cell
+  uint64_t layers = 0;                      // of the text model: the highest number + 1
 };
-// The type of a tensor that is read as its values is the one that it is stored as.
+// A tensor that is decoded while reading counts with its stored type.
 Cells cells_of(const Checkpoint& checkpoint);
 
 }  // namespace ckpt

@@ -42,7 +42,7 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-// "Qwen3ForCausalLM"; an adapter by the model that it is of.
+// The architecture ("Qwen3ForCausalLM"), or for an adapter the model that it belongs to.
 std::string model_words(const Checkpoint& checkpoint) {
   std::string adapter = adapter_words(checkpoint);
   return adapter.empty() ? architecture_of(checkpoint) : adapter;
@@ -124,10 +124,10 @@ struct ReportedFiles {
   Json list = Json::array();  // [{"name", "size_bytes", "sha256"}]; sha256 as SHA256SUMS lists it
   uint64_t size_bytes = 0;
   bool has_sums = false, has_signature = false;
-  Json provenance;  // of provenance.json; null where there is none
+  Json provenance;  // content of provenance.json or null
 };
 
-// A record of more would make the page heavy, and says more than anyone reads there.
+// A larger record would make the page heavy and exceed what anybody reads there.
 constexpr uint64_t kMaxShownProvenanceBytes = 64 << 10;
 
 using Entries = std::vector<FolderEntry>;
@@ -136,7 +136,7 @@ bool is_record_name(std::string_view name) {
   return name == kSumsName || name == kSignatureName || name == kProvenanceName;
 }
 
-// A file may lie anywhere, in a home folder too: what lies below that is not looked through.
+// Lists the folder of a file. It may be a home folder, so its subfolders are not searched.
 Result<Entries> sibling_entries(const fs::path& path) {
   Entries out;
   std::error_code error;
@@ -152,13 +152,13 @@ Result<Entries> sibling_entries(const fs::path& path) {
   return out;
 }
 
-// A record that is there and of which the report says nothing.
+// Notes that an existing record is missing in the report.
 void note_left_out(Error error, const fs::path& record, const Console& console) {
   error.hint.clear();
   console.warn("{}; the report is made without it", std::move(error).in(record.string()).text());
 }
 
-// nullopt where it is not there or no file of its own; where it cannot be read, after a note.
+// Reads a record; nullopt if it does not exist or is a link, or, after a note, if it is unreadable.
 std::optional<std::string> own_text(const Entries& entries, const fs::path& record,
                                     uint64_t limit_bytes, const Console& console) {
   const auto at = std::ranges::find(entries, record.filename().native(), &FolderEntry::path);
@@ -184,7 +184,7 @@ std::map<std::string, std::string> listed_digests(const Entries& entries, const 
   return digests;
 }
 
-// provenance.json; null where there is none.
+// The content of provenance.json, or null if there is none.
 Json record_of(const Entries& entries, const fs::path& record, const Console& console) {
   const auto text = own_text(entries, record, kMaxShownProvenanceBytes, console);
   const auto json = parse_json(record.string(), text.value_or("null"));
@@ -193,10 +193,9 @@ Json record_of(const Entries& entries, const fs::path& record, const Console& co
   return {};
 }
 
-// Of a folder all that is in it, of a file itself and the other parts of a split; nothing is
-// hashed. What was published is only read from files that lie there themselves: a link could bring
-// any file of this machine into a page that others see. Fails: kIo; kUnsupported above a million
-// entries.
+// Lists all files of a folder, or a file with the other parts of its split, without hashing. Sums
+// and records are read only from regular files, not links: a link could bring any file of this
+// machine into a page that others see. Fails: kIo; kUnsupported above a million entries.
 Result<ReportedFiles> reported_files(const fs::path& path, const Console& console) {
   ReportedFiles out;
   const fs::path folder = is_folder(path) ? path : parent_of(path);
@@ -211,7 +210,7 @@ Result<ReportedFiles> reported_files(const fs::path& path, const Console& consol
     const uint64_t size_bytes = entry.kind == FolderEntry::Kind::kFile
                                     ? entry.size_bytes
                                     : fs::file_size(folder / entry.path, error);
-    if (error) continue;  // a link to nowhere
+    if (error) continue;  // a dangling link
     const auto digest = digests.find(entry.path);
     out.size_bytes += size_bytes;
     out.list.push_back({{"name", entry.path},
@@ -222,9 +221,9 @@ Result<ReportedFiles> reported_files(const fs::path& path, const Console& consol
   return out;
 }
 
-// {"file", "kind", "chunks", "datasets", "entries": [{"role", "layer", "experts"}], "missing",
-// "unknown"}. Fails: kUsage where it is not of this model: no name or a size does not fit; as
-// fit_imatrix.
+// Returns {"file", "kind", "chunks", "datasets", "entries": [{"role", "layer", "experts"}],
+// "missing", "unknown"}. Fails: kUsage if the matrix belongs to another model: no name or a size
+// does not match; as fit_imatrix.
 Result<Json> report_coverage(const ImatrixSums& imatrix, const Checkpoint& checkpoint,
                              const Cells& cells) {
   CKPT_ASSIGN(const ImatrixFit fit, in(imatrix.file, fit_imatrix(checkpoint, imatrix)));
@@ -239,7 +238,7 @@ Result<Json> report_coverage(const ImatrixSums& imatrix, const Checkpoint& check
   for (const FittedEntry& each : fit.entries) {
     const TensorPlace place = place_of(each.name);
     const auto role = roles.find(place.role);
-    // A legacy file has one count, which is of no expert.
+    // A legacy file has one count for all experts.
     if (role == roles.end() || imatrix.is_legacy) continue;
     entries.push_back({{"role", role->second},
                        {"layer", place.layer ? Json(*place.layer) : Json()},
@@ -251,7 +250,7 @@ Result<Json> report_coverage(const ImatrixSums& imatrix, const Checkpoint& check
               {"unknown", fit.unknown}};
 }
 
-// JSON has no word for infinity. Seven digits are more than any plot shows.
+// JSON cannot express infinity, which becomes null. Seven digits exceed the precision of any plot.
 Json finite(double value) {
   if (!std::isfinite(value)) return Json();
   return std::strtod(fmt::format("{:.7g}", value).c_str(), nullptr);
@@ -270,7 +269,7 @@ Json json_of_types(const Cells& cells) {
   return out;
 }
 
-// Share of weights that became zero; null where nothing was compared.
+// The share of weights that became zero; null if nothing was compared.
 Json zeroed(const ValueDifference& difference) {
   if (difference.values == 0) return Json();
   return finite(static_cast<double>(difference.zeroed) / static_cast<double>(difference.values));
@@ -312,7 +311,7 @@ constexpr size_t kWorstShown = 20;
 
 struct WorstTensor {
   std::string name;
-  std::optional<size_t> cell;  // nullopt where names were changed for the comparison
+  std::optional<size_t> cell;  // nullopt if the comparison renamed the tensor
   uint64_t weights = 0;
   ValueDifference difference;
   ValueHistograms histograms;
@@ -322,10 +321,10 @@ struct WorstTensor {
 struct ReportedValues {
   uint64_t compared = 0, not_compared = 0;  // tensors
   ValueDifference total;
-  std::vector<WorstTensor> worst;  // by relative error, at most kWorstShown; none that is the same
+  std::vector<WorstTensor> worst;  // by relative error, at most kWorstShown; no equal tensors
 };
 
-// Indices of the pairs that are furthest apart.
+// Returns the indices of the pairs with the largest differences.
 std::vector<size_t> worst_of(const std::vector<ValueDifference>& differences) {
   std::vector<size_t> out;
   for (size_t i = 0; i < differences.size(); ++i) {
@@ -352,8 +351,8 @@ Status add_histograms(const std::vector<ValuePair>& pairs, const CompareOptions&
   return {};
 }
 
-// Reads the values of both, `base` being what `checkpoint` is measured against, and adds those of
-// each tensor to its cell. Fails: as value_sides and compare_values.
+// Compares all values of `checkpoint` with those of `base`, and adds each tensor's difference to
+// its cell. Fails: as value_sides and compare_values.
 Result<ReportedValues> report_values(const Checkpoint& base, const Checkpoint& checkpoint,
                                      Cells& cells, const Console& console,
                                      const CommonOptions& common) {
@@ -470,7 +469,7 @@ CellSums total_of(const Cells& cells) {
 
 struct ReportedCheckpoint {
   const fs::path& path;
-  const fs::path shown;  // in the page, and in commands that it shows
+  const fs::path shown;  // path shown in the page and its commands
   const Checkpoint& checkpoint;
   const Cells& cells;
   const Json& values;  // null: not compared
@@ -510,7 +509,7 @@ Result<Json> json_of(const ReportedCheckpoint& reported, const Console& console)
               {"evaluation", nullptr}};
 }
 
-// Measurements of other programs, read before the values of any checkpoint.
+// Measurements by other programs, read before any weights.
 struct Measurements {
   std::optional<ImatrixSums> imatrix;
   Json evaluation;  // null: none was given

@@ -1,4 +1,4 @@
-// The data of a report, as JSON: the layout is in docs/REPORT.md.
+// The data of a report as JSON; docs/REPORT.md describes the layout.
 #pragma once
 
 #include <filesystem>
@@ -15,10 +15,10 @@ struct ReportQuestion {
   std::filesystem::path imatrix;     // empty: none
   std::filesystem::path evaluation;  // empty: none
   ReadOptions reading;
-  bool is_published = false;  // folders are shown by name: their paths are this machine's
+  bool is_published = false;  // show folders by name, without paths of this machine
 };
 
-// Reads headers and documents, and with `against` all values. Fails: as reading and comparing do.
+// Reads headers and documents, and with `against` all values. Fails: as reading and comparing.
 Result<Json> report_data(const ReportQuestion& question, const Console& console,
                          const CommonOptions& common);
 

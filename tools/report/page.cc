@@ -15,7 +15,7 @@ std::string report_page(std::string_view json) {
   CKPT_CHECK(at != kReportPage.npos);
   std::string out(kReportPage.substr(0, at));
   for (const char c : json) {
-    if (c == '<') {  // "</script>" and "<!--" mean something there
+    if (c == '<') {  // "</script>" and "<!--" have a meaning there
       out += "\\u003c";
     } else {
       out += c;
@@ -37,7 +37,7 @@ Result<std::string> published_report(const std::filesystem::path& folder,
   std::vector<FileDigest> sorted = files;
   std::ranges::sort(sorted, {}, &FileDigest::name);
   for (const FileDigest& file : sorted) {
-    // Written after the page, or the page itself.
+    // The report itself, and provenance.json, which is written after it.
     if (file.name == kReportName || file.name == kProvenanceName) continue;
     list.push_back({{"name", file.name}, {"size_bytes", file.size_bytes}, {"sha256", file.sha256}});
     size_bytes += file.size_bytes;

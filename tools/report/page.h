@@ -1,4 +1,4 @@
-// The page that a report is: report/page.html with its data.
+// The HTML page of a report: report/page.html with the data inserted.
 #pragma once
 
 #include <filesystem>
@@ -11,16 +11,16 @@
 
 namespace ckpt {
 
-// One HTML file, ASCII, of report/page.html with its styles and scripts (docs/REPORT.md).
-// `/*DATA*/null` is in it once, for the JSON of the report with every `<` written as \u003c.
+// One ASCII HTML file made of report/page.html with its styles and scripts (docs/REPORT.md). It
+// contains `/*DATA*/null` once, in place of which the report's JSON goes, with each `<` as \u003c.
 extern const std::string_view kReportPage;
 
-// `json` is in a script element of the page, where nothing ends it early.
+// Returns the page with `json` inserted so that nothing in it can end the script element.
 std::string report_page(std::string_view json);
 
-// report.html of a folder that is published: what ckpt report shows, with the digests at hand.
-// The page of `folder`, whose files are `files`; sums are written next to it, and where `is_signed`
-// a signature. Fails: as report_data.
+// Returns report.html for a published folder, as ckpt report makes it, using known digests. The
+// page describes `folder` with its `files`, next to which sums and, if `is_signed`, a signature are
+// written. Fails: as report_data.
 Result<std::string> published_report(const std::filesystem::path& folder,
                                      const std::vector<FileDigest>& files, bool is_signed,
                                      const Console& console, const CommonOptions& common);

@@ -12,8 +12,8 @@ namespace ckpt {
 namespace {
 
 struct ValueChange {
-  std::string file, key, type;  // the file of a folder; the type of GGUF's new value
-  std::string before, after;    // empty: absent
+  std::string file, key, type;  // file within a folder; type of the new value in GGUF
+  std::string before, after;    // empty: the key is absent
   Json json_before, json_after;
 };
 
@@ -63,7 +63,7 @@ ValueChange json_change(const std::string& file, const std::string& key, const J
   return change;
 }
 
-// Documents that are JSON, in both; a vocabulary is not compared token by token.
+// Compares documents that are JSON on both sides; vocabularies are not compared token by token.
 void compare_documents(const Checkpoint& before, const Checkpoint& after,
                        std::vector<ValueChange>& out) {
   std::map<std::string_view, const Document*> old;

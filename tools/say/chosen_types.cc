@@ -20,8 +20,8 @@ struct RoleSum {
   double decibels() const { return sqnr_db(error / static_cast<double>(weights)); }
 };
 
-// Roles in the order of the file, which begins with tensors outside of layers; the types of one
-// next to each other.
+// Sums by role and type, in the order of the file, which begins with tensors outside of layers; the
+// types of one role are adjacent.
 std::vector<RoleSum> sums_of(const ChosenTypes& chosen) {
   std::vector<RoleSum> out;
   for (const ChosenTensor& tensor : chosen.tensors) {
@@ -51,7 +51,7 @@ void show_json(const Console& console, const ChosenTypes& chosen, double bits,
                      {"size_bytes", sum.size_bytes},
                      {"sqnr_db", rounded(sum.decibels(), 100)}});
   }
-  // Not types[name], which looks through all that are there.
+  // emplace_back avoids the linear search of types[name].
   auto& rows = types.get_ref<Json::object_t&>();
   for (const ChosenTensor& tensor : chosen.tensors) rows.emplace_back(tensor.name, tensor.type);
   Json out = {

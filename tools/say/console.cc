@@ -21,7 +21,7 @@ bool terminal_draws(int descriptor) {
   return ::isatty(descriptor) == 1 && !(term != nullptr && std::strcmp(term, "dumb") == 0);
 }
 
-// Earlier answers come first where both go to one place, and no line is cut by another.
+// Prints a line in one piece, after earlier answers if stdout and stderr are the same terminal.
 void print(std::FILE* stream, std::string line) {
   if (stream != stdout) std::fflush(stdout);
   line += '\n';
@@ -101,7 +101,7 @@ void Console::object(std::string_view type, Json fields) const {
   CKPT_CHECK(!fields.contains("type") && !fields.contains("schema"));
   Json out = {{"type", type}, {"schema", 1}};
   out.update(fields);
-  // Names from files may be no UTF-8; an answer that cannot be printed helps nobody.
+  // Names from files may not be UTF-8; invalid bytes are replaced rather than failing.
   print(stdout, printable_json(out.dump(-1, ' ', false, Json::error_handler_t::replace)));
 }
 
@@ -179,7 +179,7 @@ void ProgressLine::advanced(uint64_t done_bytes, uint64_t total_bytes) {
   std::fflush(stdout);
 }
 
-// Progress as a bar and in percent, and in numbers as far as the terminal has room for them.
+// Draws progress as a bar, a percentage and, as far as the terminal has room, numbers.
 std::string ProgressLine::drawn_line(std::string_view counts, double part) const {
   constexpr size_t kLongestBar = 30, kShortestBar = 8;
   const size_t columns = terminal_columns(STDERR_FILENO).value_or(80) - 1;

@@ -1,9 +1,8 @@
-// How commands talk: answers on stdout, talk on stderr, JSON lines on request, colors and progress
-// only for a person at a terminal.
+// The output of commands: answers on stdout, messages on stderr, JSON lines on request, colors and
+// drawn progress only on a terminal.
 //
-// The one gate to the terminal: texts from files and names of files go through printable() here,
-// so that callers may hand them over as they are. One call writes one line, which a terminal shows
-// wrapped at words.
+// All terminal output goes through this class. It escapes texts and file names with printable(), so
+// callers pass them unchanged. One call writes one line, which a terminal shows wrapped at words.
 #pragma once
 
 #include <chrono>
@@ -24,11 +23,11 @@ namespace ckpt {
 
 using Json = nlohmann::ordered_json;
 
-// How far work has come: not at all, as a line every half minute, as one that is drawn over, as
+// How progress is shown: not at all, as a line every half minute, as a redrawn line, or as JSON
 // objects among those of --json.
 enum class ProgressMode : uint8_t { kNone, kPlain, kDrawn, kJson };
 
-// The options of every command.
+// The options that every command has.
 struct CommonOptions {
   bool json = false;
   bool quiet = false;
@@ -37,12 +36,12 @@ struct CommonOptions {
   std::string typed_memory, typed_limit_rate;
   std::string color = "auto";
   std::string progress = "auto";
-  std::string command;  // all that was typed, as a shell takes it
+  std::string command;  // the typed command line, quoted for a shell
   // Adds the typed options to a suggested command (tools/line/suggested.h); may be empty.
   std::function<std::string(std::string_view advice, bool is_next)> with_typed;
 };
 
-// The meaning of a headline, in colors: bold, green, red, yellow.
+// The color of a headline: none (bold), green, red, yellow.
 enum class Tone : uint8_t { kPlain, kGood, kBad, kWarning };
 
 class Table;
@@ -53,27 +52,27 @@ class Console {
 
   bool json() const { return json_; }
   ProgressMode progress() const { return progress_; }
-  // One answer line on stdout; nothing under --json. With arguments, a format.
+  // Prints one line on stdout; nothing under --json. With arguments, `line` is a format.
   void answer(std::string_view line) const;
   template <class... Args>
   requires(sizeof...(Args) > 0) void answer(fmt::format_string<Args...> format,
                                             Args&&... args) const {
     answer(fmt::format(format, std::forward<Args>(args)...));
   }
-  // The same for a line that a program reads, such as `sha256sum -c`: its bytes as they are, unless
-  // a terminal shows them.
+  // Does the same for a line that a program reads, such as `sha256sum -c`. Only a terminal gets it
+  // escaped; otherwise its bytes are unchanged.
   void answer_bytes(std::string_view line) const;
-  // The same, its first words in bold and in the color of `tone`, where there are colors.
+  // Does the same with `head` in bold and, if colors are on, in the color of `tone`.
   void answer_headed(std::string_view head, std::string_view rest, Tone tone = Tone::kPlain) const;
-  // A text of several lines that a program or a shell reads; it is not wrapped.
+  // Prints several lines for a program or a shell, without wrapping.
   void answer_lines(std::string_view text) const;
   void answer_table(const Table& table, std::vector<bool> flush_right = {}) const;
-  // A console for answers that report success. With --quiet it prints nothing.
+  // Returns a console for answers that report success; with --quiet it prints nothing.
   Console summary() const;
-  // One object on stdout under --json, "type" first and "schema": 1 second; else nothing. Requires:
-  // `fields` has neither.
+  // Prints one object on stdout under --json, beginning with "type" and "schema": 1; otherwise
+  // prints nothing. Requires: `fields` has neither key.
   void object(std::string_view type, Json fields) const;
-  // A line on stderr; not under --quiet.
+  // Prints a line on stderr, except under --quiet.
   void talk(std::string_view line) const;
   template <class... Args>
   requires(sizeof...(Args) > 0) void talk(fmt::format_string<Args...> format,
@@ -86,7 +85,7 @@ class Console {
                                           Args&&... args) const {
     warn(fmt::format(format, std::forward<Args>(args)...));
   }
-  // The one error line: "ckpt: ..." on stderr, and an object under --json.
+  // Prints the error line: "ckpt: ..." on stderr, and an object under --json.
   void error(Error error) const;
   // Prints "Next: COMMAND" with the typed options that it keeps, as talk. Prints nothing for "".
   void next(std::string_view command) const;
@@ -103,7 +102,7 @@ class Console {
   std::function<std::string(std::string_view, bool)> with_typed_;
 };
 
-// The exit code that an error stands for: 2, or 130 when interrupted.
+// The exit code for an error: 2, or 130 after an interruption.
 int exit_code(const Error& error);
 
 // A table with aligned columns. The first row is the heading. Cells are escaped before their width
@@ -112,8 +111,8 @@ class Table {
  public:
   explicit Table(std::vector<std::string> heading) : rows_{std::move(heading)} {}
   void add(std::vector<std::string> row);
-  size_t size() const { return rows_.size(); }  // the heading is one
-  // `flush_right`: a flag for each column; empty: all false. `columns`: the width to fit into; by
+  size_t size() const { return rows_.size(); }  // includes the heading
+  // `flush_right`: a flag for each column; empty: all false. `columns`: the width to fit; by
   // default that of the terminal on stdout, or unlimited if stdout is not a terminal.
   std::vector<std::string> lines(std::vector<bool> flush_right = {},
                                  std::optional<size_t> columns = {}) const;
@@ -122,15 +121,15 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// How long a progress line stands before the next.
+// The minimum time between two progress lines.
 struct ProgressPace {
   std::chrono::milliseconds drawn{100};    // on a terminal
   std::chrono::milliseconds told{30'000};  // elsewhere
 };
 
-// Task, done and total, rate, time left: on a terminal one line that is redrawn, elsewhere a
-// line now and then. On stderr, never on stdout, but for --progress json: an object for the first
-// bytes, the last, and as often as a line is drawn.
+// Shows task, done and total, rate and time left: on a terminal one redrawn line, elsewhere a line
+// from time to time, always on stderr. Only --progress json writes to stdout: objects for the first
+// and the last bytes and at the pace of drawing in between.
 class ProgressLine final : public Progress {
  public:
   ProgressLine(const Console& console, std::string_view what, ProgressPace pace = {});
@@ -151,7 +150,7 @@ class ProgressLine final : public Progress {
   std::chrono::steady_clock::time_point start_, last_;
 };
 
-// Notes, talk and progress of planning, on a console.
+// Shows the notes and the progress of planning on a console.
 class ConsoleObserver final : public Observer {
  public:
   ConsoleObserver(const Console& console, const std::atomic<bool>* cancelled)

@@ -1,4 +1,4 @@
-// Shows what a plan would write. Tensors of one shape that are made in the same way share a line.
+// Shows what a plan would write. Tensors of one shape that are made the same way share a line.
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -13,7 +13,7 @@
 namespace ckpt {
 namespace {
 
-// Tensors, and how much they take.
+// The number of tensors, their weights and bytes.
 struct PlannedSum {
   uint64_t tensors = 0, weights = 0, size_bytes = 0;
 
@@ -23,7 +23,7 @@ struct PlannedSum {
     size_bytes += more_bytes;
   }
   double bits() const { return bits_per_weight(size_bytes, weights); }
-  // To the hundredth, so that the same plan gives the same text everywhere.
+  // Rounded to hundredths, so that the same plan gives the same text on every machine.
   double rounded_bits() const { return std::round(bits() * 100) / 100; }
 };
 
@@ -31,15 +31,14 @@ std::string shape_text(const Tensor& tensor) {
   return fmt::format("[{}]", fmt::join(tensor.shape, ", "));
 }
 
-// The tensor that the values come from, as it is stored: also where it is read with rows and
-// columns exchanged.
+// The stored tensor that the values come from, also through a transposition.
 const Tensor& source_of(const Tensor& tensor) {
   const Tensor& from = tensor.stored_tensor();
   const auto* turned = made_by<TransposedSource>(from.stored());
   return turned == nullptr ? from : turned->tensor();
 }
 
-// Tensors of one shape that are made the same way: a line.
+// Tensors that share a line.
 struct AlikeTensors {
   const Tensor* first = nullptr;
   std::vector<std::string> names;

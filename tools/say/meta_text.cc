@@ -9,11 +9,11 @@ namespace {
 constexpr size_t kShownTextBytes = 120;
 constexpr uint64_t kShownElements = 6;
 
-// The console makes its control characters visible.
+// Cuts long text. The console escapes control characters.
 std::string short_text(const std::string& text) {
   if (text.size() <= kShownTextBytes) return fmt::format("\"{}\"", text);
   std::string out = text.substr(0, kShownTextBytes);
-  // Not in the middle of a character.
+  // Drop the bytes of a character that was cut in the middle.
   while (!out.empty() && (out.back() & '\xC0') == '\x80') out.pop_back();
   if (!out.empty() && (out.back() & '\x80') != 0) out.pop_back();
   return fmt::format("\"{}\"... ({} bytes)", out, text.size());

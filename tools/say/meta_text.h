@@ -1,4 +1,4 @@
-// Metadata values for people and for JSON.
+// Formats metadata values for people and as JSON.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace ckpt {
 
-// One line; long texts and arrays are cut short and say how much there is.
+// One line; long texts and arrays are truncated and their size is added.
 std::string meta_text(const MetaValue& value);
-// "u32", "array of text".
+// The type's name, such as "u32" or "array of text".
 std::string meta_type_name(const MetaValue& value);
-// The whole value. Numbers that JSON cannot hold (NaN, Inf) become null.
+// The full value. Numbers that JSON cannot hold (NaN, Inf) become null.
 Json meta_json(const MetaValue& value);
 
 }  // namespace ckpt

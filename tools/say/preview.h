@@ -1,4 +1,4 @@
-// Previews: a change as a command shows it, before it is made.
+// Previews that a command shows before it makes a change.
 #pragma once
 
 #include "core/model/plan.h"
@@ -7,15 +7,15 @@
 
 namespace ckpt {
 
-// The output of --dry-run: for each output a table of its tensors, what each type takes, and the
-// totals, in bytes and in bits a weight.
+// Prints the output of --dry-run: for each output a table of tensors, the size of each type, and
+// the totals in bytes and bits per weight.
 void show_plan(const Console& console, const Plan& plan);
 
-// A table of roles and the types that a target chose for them, and what is expected of them.
+// Prints the types that a target chose for each role, and the expected error.
 void show_chosen_types(const Console& console, const SizeTarget& target, const ChosenTypes& chosen);
 
-// Changes of a patch to metadata and JSON documents, value by value: "KEY: old → new". At most
-// `most` lines, then how many more there are. Objects of --json: all of them.
+// Prints the values that a patch changes in metadata and JSON documents as "KEY: old → new", at
+// most `most` lines and then the number of others. --json prints all.
 void show_changed_values(const Console& console, const Checkpoint& before, const Checkpoint& after,
                          size_t most);
 

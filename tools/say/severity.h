@@ -1,4 +1,4 @@
-// Severities in words that people know; JSON has those of severity_name().
+// Words for severities in text output; JSON uses severity_name().
 #pragma once
 
 #include <string_view>
@@ -8,9 +8,9 @@
 
 namespace ckpt {
 
-// "error: will not load", "error: wrong results", "warning", "info".
+// Returns "error: will not load", "error: wrong results", "warning" or "info".
 std::string_view severity_words(Severity severity);
-// The same in a cell of a table: "no load", "wrong", "warning", "info".
+// Returns short words for table cells: "no load", "wrong", "warning", "info".
 std::string_view severity_word(Severity severity);
 Tone tone_of(Severity severity);
 

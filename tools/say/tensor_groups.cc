@@ -7,7 +7,7 @@
 namespace ckpt {
 
 std::string grouped_names(const std::vector<std::string>& names) {
-  // Last words stay outside of the braces: all weights first, then all biases.
+  // The last word stays outside of the braces: all weights come first, then all biases.
   Groups<std::vector<std::string>> by_ending;
   for (const std::string& name : names) {
     const size_t dot = name.rfind('.');

@@ -1,4 +1,4 @@
-// Tensors that are alike, in one line.
+// Shortens lists of similar tensor names to one line.
 //
 //   blk.0.attn_q.weight, blk.0.attn_k.weight, blk.1.attn_q.weight, blk.1.attn_k.weight
 //     ─▶ blk.{0,1}.attn_{k,q}.weight
@@ -11,10 +11,10 @@
 
 namespace ckpt {
 
-// Names in the order in which the first of each piece comes.
+// Groups names; alternatives are in order of first appearance.
 std::string grouped_names(const std::vector<std::string>& names);
 
-// Things of one kind under a key, in the order in which the keys first come.
+// Groups items by a key, in the order in which keys first appear.
 template <class Group>
 class Groups {
  public:

@@ -30,7 +30,7 @@ bool is_among(const CodePoints (&ranges)[kCount], uint32_t code) {
       ranges, [&](CodePoints range) { return code >= range.first && code <= range.last; });
 }
 
-// A character, or an escape sequence that sets a color.
+// One character, or one escape sequence that sets a color.
 struct Glyph {
   size_t size_bytes, columns;
 };

@@ -8,12 +8,13 @@
 
 namespace ckpt {
 
-// Columns of the terminal that a descriptor is; nullopt: it is not one, or it does not say.
+// The width of the terminal at a descriptor; nullopt if it is not a terminal or the width is
+// unknown.
 std::optional<size_t> terminal_columns(int descriptor = 1);
 
 // Counts columns on the screen: two for a wide character, none for combining marks and colors.
 size_t shown_width(std::string_view text);
-// `text`, or as much of it as fits, with "…" at its end.
+// `text`, truncated with "…" at its end if it does not fit.
 std::string cut_to(std::string_view text, size_t width);
 // Wraps `text` between words into lines of at most `width` columns. Lines after the first are
 // indented by `hang`. A word that is longer than a line gets its own line and is not cut. Lines of

@@ -1,4 +1,4 @@
-// The question of ckpt::doctor and `ckpt doctor`.
+// The options of ckpt::doctor and `ckpt doctor`.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace ckpt {
 struct DoctorOptions {
   std::vector<std::string> profiles = {};  // empty: the current release of each program
   std::string base = {};                   // the unquantized model, for fixes that need it
-  bool deep = false;                       // read the tensors too
+  bool deep = false;                       // also read the tensors
   ReadOptions reading = {};
 };
 

@@ -1,5 +1,5 @@
-// ckpt::plan, for programs: the commands as functions (docs/LIBRARY.md). They print nothing and
-// have no global state; several may run at the same time, each in its own thread.
+// ckpt::plan offers the commands as functions to programs (docs/LIBRARY.md). They print nothing and
+// have no global state; several may run at the same time in separate threads.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@
 
 namespace ckpt {
 
-// Options in the words of the commands, which docs/RECIPES.md lists.
+// The options of the commands under their names in recipes (docs/RECIPES.md).
 struct ConvertOptions {
   std::string to = {};                     // "q5_k_m", "nvfp4"; empty: keep existing types
   std::vector<std::string> profiles = {};  // programs that OUT is fixed for: "vllm-0.17"
   std::vector<std::string> steps = {};     // "name:key=value,..."
-  // All other options by their names: {"imatrix", "imatrix.gguf"}, {"pure", "yes"}.
+  // All other options by name: {"imatrix", "imatrix.gguf"}, {"pure", "yes"}.
   std::vector<std::pair<std::string, std::string>> more = {};
-  bool force = false;    // replace OUT, if it holds nothing but a checkpoint
+  bool force = false;    // replace OUT if it contains only a checkpoint
   ReadOptions reading = {};
   unsigned threads = 0;  // 0 = all cores
   uint64_t memory_bytes = uint64_t{512} << 20;
@@ -32,22 +32,22 @@ struct ConvertOptions {
 
 struct Converted {
   ExecuteReport report;
-  std::vector<Verdict> verdicts;  // of `profiles`
+  std::vector<Verdict> verdicts;  // for `profiles`
 };
 
-// Reads IN, a Hugging Face folder or a file, and writes OUT, a .gguf file or a folder, which
-// appears complete or not at all. Fails: as `ckpt convert`; kInterrupted when `observer` cancels.
+// Reads IN, a Hugging Face folder or a file, and writes OUT, a .gguf file or a folder. OUT never
+// appears incomplete. Fails: as `ckpt convert`; kInterrupted if `observer` cancels.
 Result<Converted> convert(const std::filesystem::path& in, const std::filesystem::path& out,
                           const ConvertOptions& options = {}, Observer* observer = nullptr);
 
 // Applies `steps` to a checkpoint in place: changes all files that differ, or none. First finishes
-// a patch that was interrupted; without steps, this alone. Fails: as `ckpt patch`.
+// an interrupted patch; without steps, it does only this. Fails: as `ckpt patch`.
 Result<ExecuteReport> patch(const std::filesystem::path& path,
                             const std::vector<std::string>& steps, Observer* observer = nullptr,
                             const ReadOptions& reading = {});
 
-// Whether programs will load `path` and compute the right results, and the fixes. Fails: as `ckpt
-// doctor`; a damaged checkpoint gets verdicts too.
+// Checks whether programs will load `path` and compute correct results, and finds fixes. A damaged
+// checkpoint gets verdicts too. Fails: as `ckpt doctor`.
 Result<Diagnosis> doctor(const std::filesystem::path& path, const DoctorOptions& options = {},
                          Observer* observer = nullptr);
 

@@ -12,15 +12,15 @@
 namespace ckpt {
 namespace {
 
-// The option that gives the output the type.
+// The option of the command line that sets this output's type.
 std::string type_option(const OutputPlanning& planning, std::string_view type) {
   return planning.is_also ? fmt::format("--also {}={}", planning.conversion.out.string(), type)
                           : fmt::format("--to {}", type);
 }
 
-// Searches that only NVFP4 has mean another output, where there is one.
+// Whether a flag applies to this output: searches that only NVFP4 has belong to an export, if any.
 bool is_meant_for(std::string_view step, const Options::Pair& flag, const Conversion& conversion) {
-  // A folder that is made of a GGUF without --to has the file's types in any case.
+  // A folder that is made of a GGUF without --to keeps the types of the file anyway.
   if (step == "from-gguf" && flag.first == "keep") return is_float_type(conversion.to);
   if (step != "quantize" || flag.first != "search") return true;
   const auto exports = [](const AlsoOutput& also) { return is_export_type(also.to); };
@@ -29,7 +29,7 @@ bool is_meant_for(std::string_view step, const Options::Pair& flag, const Conver
   return flag.second == "best" || flag.second == "none" || !has_export;
 }
 
-// Runs the step with the flags that it takes, which are noted as used.
+// Runs the step with those flags that it accepts, and notes them as used.
 Result<Checkpoint> run_step(std::string_view name, Options options, Checkpoint checkpoint,
                             const OutputPlanning& planning) {
   const Transform* step = find_transform(name);
@@ -55,7 +55,7 @@ Result<Checkpoint> run_to_gguf(Checkpoint checkpoint, const OutputPlanning& plan
   return run_step("to-gguf", std::move(options), std::move(checkpoint), planning);
 }
 
-// --to names the type of OUT, the projector; with another output --mmproj-type names it.
+// Makes a projector. --to gives its type if the projector is OUT; otherwise --mmproj-type does.
 Result<Checkpoint> made_projector(Checkpoint checkpoint, const OutputPlanning& planning) {
   const Conversion& conversion = planning.conversion;
   const std::string& to = conversion.to;
@@ -89,13 +89,13 @@ bool chooses_types(const Conversion& conversion) {
                              [&](std::string_view name) { return conversion.flags.has(name); });
 }
 
-// Weights as inference servers take them: NVFP4 and FP8 with their scales and configuration.
+// Quantizes weights for inference servers: NVFP4 or FP8 with scales and configuration.
 Result<Checkpoint> exported(Checkpoint checkpoint, const OutputPlanning& planning) {
   planning.use.add("imatrix");
   return run_step("export", {{"type", planning.conversion.to}}, std::move(checkpoint), planning);
 }
 
-// Weights that GGUF can hold as they are.
+// Whether a GGUF can hold some of the weights without another rounding.
 bool holds_nvfp4(const Checkpoint& checkpoint) {
   const Codec& blocks = plain_codec(all_codecs(), Dtype::kNvfp4);
   return std::ranges::any_of(checkpoint.tensors, [&](const Tensor& tensor) {
@@ -103,7 +103,8 @@ bool holds_nvfp4(const Checkpoint& checkpoint) {
   });
 }
 
-// Codes of 4 bits stay what they are, or become floats and are rounded a second time.
+// Makes floats of NVFP4 weights. Requires a float type or --allow-requantize, because quantizing
+// them again would round them a second time.
 Result<Checkpoint> dequantized_for(Checkpoint checkpoint, const OutputPlanning& planning) {
   const Conversion& conversion = planning.conversion;
   const bool may_requantize = conversion.flags.has("allow-requantize");
@@ -116,7 +117,7 @@ Result<Checkpoint> dequantized_for(Checkpoint checkpoint, const OutputPlanning& 
   return run_step("dequantize", {}, std::move(checkpoint), planning);
 }
 
-// A GGUF would store the FP8 layers of an export as floats, rounded for nothing.
+// Rejects FP8 layers of an export, because a GGUF would store the rounded values as floats.
 Status refuse_exported_fp8(const Checkpoint& checkpoint) {
   for (const Tensor& tensor : checkpoint.tensors) {
     if (tensor.is_stored() || !is_fp8(tensor.codec->scheme)) continue;
@@ -126,7 +127,7 @@ Status refuse_exported_fp8(const Checkpoint& checkpoint) {
   return {};
 }
 
-// The file that llama.cpp loads next to a model.
+// Makes the LoRA adapter file that llama.cpp loads together with a model.
 Result<Checkpoint> made_adapter(Checkpoint checkpoint, const OutputPlanning& planning) {
   const std::string& to = planning.conversion.to;
   if (!to.empty() && !is_float_type(to) && to != "q8_0") {
@@ -160,14 +161,14 @@ Result<Checkpoint> steps_for_gguf(Checkpoint checkpoint, const OutputPlanning& p
         type_option(planning, "nvfp4-ggml") + ", llama.cpp's own encoder without tensor scales",
         "{} takes a Hugging Face folder as IN", type_option(planning, conversion.to));
   }
-  // The converter's output is a float file already; llama-quantize would sort it again.
+  // to-gguf has made the file of floats already; llama-quantize would only sort it again.
   const bool done = conversion.to.empty() || wants_nvfp4 ||
                     (made_here && is_float_type(conversion.to) && !chooses_types(conversion));
   if (done) return checkpoint;
   return quantized(std::move(checkpoint), planning);
 }
 
-// Weights as GGUF stores them become floats; NVFP4 has a form in both.
+// Turns a GGUF into a folder: its weights become floats, and NVFP4 weights keep their values.
 Result<Checkpoint> returned_to_folder(Checkpoint checkpoint, const OutputPlanning& planning) {
   const Conversion& conversion = planning.conversion;
   const Codec& nvfp4 = plain_codec(all_codecs(), Dtype::kNvfp4);
@@ -207,7 +208,7 @@ Result<Checkpoint> steps_for_folder(Checkpoint checkpoint, const OutputPlanning&
                        type_option(planning, conversion.to), conversion.out.string());
   }
   if (holds_packed_weights(checkpoint)) {
-    // Such models are often of another float type than the one that is asked for.
+    // Packed weights may come with a float type other than the requested one.
     CKPT_ASSIGN(checkpoint,
                 run_step("dequantize", {{"type", conversion.to}}, std::move(checkpoint), planning));
     return run_step("cast", {{"type", conversion.to}}, std::move(checkpoint), planning);

@@ -23,7 +23,7 @@ std::string_view command_of(std::string_view advice) {
                                           : std::string_view();
 }
 
-// The folder that a snapshot in the hub's cache is of: "Qwen3-8B" of models--Qwen--Qwen3-8B.
+// The model's name for a snapshot in the Hub's cache: "Qwen3-8B" for models--Qwen--Qwen3-8B.
 std::string cached_name(const fs::path& path) {
   const std::string repository = path.parent_path().parent_path().filename().string();
   const bool is_cached = path.parent_path().filename() == "snapshots";
@@ -31,7 +31,7 @@ std::string cached_name(const fs::path& path) {
   return is_cached && at != repository.npos ? repository.substr(at + 2) : std::string();
 }
 
-// "nvfp4" of "--to nvfp4": what the result is called after.
+// The ending for OUT's name: "nvfp4" for "--to nvfp4"; "fixed" without --to.
 std::string_view ending_of(std::string_view command) {
   constexpr std::string_view kTo = "--to ";
   const size_t at = command.find(kTo);
@@ -44,7 +44,7 @@ bool is_name_byte(char c) {
   return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// Replaces `word` where it is a whole word.
+// Replaces `word` where it occurs as a separate word.
 std::string with_word(std::string text, std::string_view word, std::string_view value) {
   for (size_t at = text.find(word); at != text.npos; at = text.find(word, at)) {
     const size_t end = at + word.size();
@@ -56,14 +56,14 @@ std::string with_word(std::string text, std::string_view word, std::string_view 
   return text;
 }
 
-// OUT first and IN last: names of folders may hold these words.
+// Replaces OUT, BASE and IN word by word, because names of folders may contain these words.
 std::string with_paths(std::string_view text, const AdviceTarget& on) {
   const std::string base = shell_path(on.base);
   std::string words;
   for (std::string_view rest = text; !rest.empty();) {
     const size_t end = std::min(rest.find(' '), rest.size());
     const std::string_view word = rest.substr(0, end);
-    const bool is_part = word != "BASE" && base.starts_with('\'');  // within other quotes
+    const bool is_part = word != "BASE" && base.starts_with('\'');  // inside quotes
     std::string made =
         on.base.empty() || is_part ? std::string(word) : with_word(std::string(word), "BASE", base);
     if (word == "OUT") made = free_name(on.path, ending_of(text));
@@ -138,7 +138,7 @@ Error with_command(Error error, const Conversion& conversion, const SourceScales
     return given.is_from_recipe || given.name == "recipe";
   });
   const bool is_answered = error.hint == "--step dequantize before it";
-  const bool is_modelopt = scales.has_inputs || scales.has_awq;  // others have more to settle
+  const bool is_modelopt = scales.has_inputs || scales.has_awq;  // other formats need more options
   if (!is_answered || is_from_recipe || !is_modelopt) return error;
   const bool moves_awq = scales.has_awq && is_export_type(conversion.to);
   const std::string in = shell_path(conversion.in.string());

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kWeights = ".safetensors";
 constexpr std::string_view kForNew = "=json:VALUE or =text:VALUE for a new key";
 
-// The documents of a folder, for questions about one after the other.
+// The documents of a folder; each is parsed once, when it is first asked for.
 class Documents {
  public:
   static Result<Documents> read(const fs::path& folder, const ReadOptions& reading) {
@@ -32,12 +32,12 @@ class Documents {
                        folder.string());
   }
 
-  // Fails: kUsage: absent; kCorrupt: no object.
+  // Fails: kUsage: the document is absent; kCorrupt: it is not a JSON object.
   Result<const JsonText*> find(const std::string& file) {
     CKPT_ASSIGN(const Tree* tree, tree_of(file));
     return &tree->root;
   }
-  // The value; null if it is absent. Fails: as find().
+  // Returns the value, or null if it is absent. Fails: as find().
   Result<const JsonText*> find_value(const DocumentKey& at) {
     CKPT_ASSIGN(Tree * tree, tree_of(at.file));
     return tree->keyed.find(json_path(at.key));
@@ -51,7 +51,7 @@ class Documents {
     return out;
   }
 
-  // Tokens that the model has, as config.json says.
+  // The size of the vocabulary in config.json.
   std::optional<uint64_t> vocabulary() {
     const auto config = find("config.json");
     if (!config) return std::nullopt;
@@ -86,7 +86,7 @@ std::vector<std::string> keys_of(const JsonText& object) {
   return out;
 }
 
-// Where else a key is: in text_config, or in another document. Empty: nowhere.
+// Finds the key elsewhere: in a nested object such as text_config, or in another document; else "".
 std::string found_elsewhere(Documents& documents, const DocumentKey& at) {
   const JsonPath path = json_path(at.key);
   const auto in = [&](const std::string& file) -> std::string {
@@ -108,7 +108,7 @@ std::string found_elsewhere(Documents& documents, const DocumentKey& at) {
   return out;
 }
 
-// The intended key where a document lacks the typed one; fails on a near miss.
+// Fails if the key is absent and resembles, or occurs elsewhere as, another key; names that key.
 Status check_new(Documents& documents, const JsonText& root, const DocumentKey& at) {
   const JsonPath path = json_path(at.key);
   std::string meant = found_elsewhere(documents, at);
@@ -144,13 +144,13 @@ std::string kind_of(const JsonText& value) {
   return value.is_null() ? "null" : "a number";
 }
 
-// Meant as JSON, but is not: [1,2 or 01.
+// Whether a value looks like JSON but is invalid, such as "[1,2" or "01".
 bool is_broken_json(const std::string& value) {
   return std::string_view("[{\"").find(value[0]) != std::string_view::npos ||
          value.find_first_not_of("0123456789") == value.npos;
 }
 
-// "u32:5", as for a GGUF: the number, which JSON has no other type for.
+// Turns "u32:5", the notation for a GGUF, into the number, because JSON has only one number type.
 Result<std::string> without_type(const std::string& typed) {
   constexpr std::string_view kTypes[] = {"u8",  "i8",  "u16", "i16", "u32", "i32",
                                          "u64", "i64", "f32", "f64", "bool"};
@@ -168,8 +168,8 @@ Result<std::string> without_type(const std::string& typed) {
                      type);
 }
 
-// A value as JSON: of the kind of the old one; of a new key what it reads as, else a text.
-// `set_twice` fails if the JSON sets a key twice.
+// Parses a value as JSON. A present key keeps its kind of value; for a new key, text that is not
+// JSON becomes a string. `set_twice` fails if the JSON sets a key twice.
 Result<JsonText> parse_value(const JsonText* old, const std::string& value, Status& set_twice) {
   if (value.starts_with("text:")) return JsonText::text(value.substr(5));
   const bool is_json = value.starts_with("json:");
@@ -201,7 +201,7 @@ Result<JsonText> parse_file(const JsonText* old, const std::string& path) {
   return in(path, JsonText::parse(text));
 }
 
-// A token's number, or a list of them, that the model has no token for.
+// Rejects token ids, alone or in a list, that are beyond the model's vocabulary.
 Status check_tokens(Documents& documents, const DocumentKey& at, const JsonText& value) {
   const auto vocabulary = at.key.ends_with("_token_id") ? documents.vocabulary() : std::nullopt;
   if (!vocabulary) return {};
@@ -214,7 +214,7 @@ Status check_tokens(Documents& documents, const DocumentKey& at, const JsonText&
   return {};
 }
 
-// The value that an edit gives a key, spelled as JSON.
+// Returns as JSON the value that an edit sets.
 Result<std::string> value_to_set(Documents& documents, const DocumentKey& at, std::string typed) {
   CKPT_ASSIGN(const JsonText* root, documents.find(at.file));
   CKPT_ASSIGN(const JsonText* old, documents.find_value(at));
@@ -241,7 +241,7 @@ Status check_removed(Documents& documents, const DocumentKey& at) {
   return misuse_hint(near, "{}: has no '{}' to remove", at.file, at.key);
 }
 
-// One step a file, in the order the files were first named.
+// Collects edits into one step per file, in the order in which files were first named.
 class StepsByFile {
  public:
   Status add(const std::string& file, std::string_view option, std::string value) {

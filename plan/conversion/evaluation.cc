@@ -91,7 +91,7 @@ Result<std::vector<CsvCells>> lines_of_csv(std::string_view text) {
   return out;
 }
 
-// A cell that is not a finite number stays a text: such files have "NaN" and percentages in them.
+// A cell that is not a finite number stays text; such files contain "NaN" and percentages.
 Json value_of_cell(const std::string& cell) {
   if (cell.empty()) return Json();
   char* end = nullptr;
@@ -100,15 +100,15 @@ Json value_of_cell(const std::string& cell) {
   return is_number ? Json(value) : Json(cell);
 }
 
-// Only a file's name says what its columns hold: kld_results.csv, ppl_results.csv.
+// Only the file's name states the metric of its columns: kld_results.csv, ppl_results.csv.
 std::string metric_of(const std::string& path) {
   const std::string name = fs::path(path).filename().string();
   if (name.find("kld") != name.npos) return "kl";
   return name.find("ppl") != name.npos ? "perplexity" : "value";
 }
 
-// A line a type, a column a tensor or group: GGUF-Tool-Suite's collect_ppl_results.sh. One column
-// gives a row a type; more of them give a row a tensor, and a column a type.
+// Parses lines per type with columns per tensor or group, as collect_ppl_results.sh of
+// GGUF-Tool-Suite writes them. One column makes rows of types, several make rows of tensors.
 Json rows_of_types(const std::vector<CsvCells>& lines, const std::string& metric) {
   Json out = Json::array();
   if (lines[0].size() == 2) {

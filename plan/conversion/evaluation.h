@@ -1,4 +1,4 @@
-// Figures of an evaluation, from a file that another program wrote: docs/REPORT.md has its forms.
+// Reads evaluation figures from a file of another program; docs/REPORT.md describes its forms.
 #pragma once
 
 #include <filesystem>
@@ -10,9 +10,9 @@ namespace ckpt {
 
 using Json = nlohmann::ordered_json;
 
-// {"file", "rows": [{"name", ...}]}: numbers, texts and nulls, as the file has them. Reads JSON
-// (docs/REPORT.md) and CSV with names ("name,kl,...") or types ("QTYPE,...") in the first column.
-// Fails: kCorrupt, naming the line or row; kUnsupported above the limits; kIo.
+// Returns {"file", "rows": [{"name", ...}]} with numbers, texts and nulls as in the file. Reads
+// JSON (docs/REPORT.md) and CSV with names ("name,kl,...") or types ("QTYPE,...") in the first
+// column. Fails: kCorrupt, naming the line or row; kUnsupported above the limits; kIo.
 Result<Json> read_evaluation(const std::filesystem::path& path);
 
 }  // namespace ckpt

@@ -1,5 +1,5 @@
-// Executes a planned conversion. The engine does not know IN and the hub: errors of the data get IN
-// in front, and finished files get the URLs that they were made from.
+// Executes a planned conversion. The engine knows neither IN nor the Hub, so this code puts IN in
+// front of errors of the data and records the source URLs of finished files.
 #include "core/engine/execute.h"
 #include "core/io/remembered.h"
 #include "plan/conversion/pipeline.h"

@@ -31,8 +31,8 @@ bool is_same(const Checkpoint& a, const Checkpoint& b) {
          std::ranges::equal(a.tensors, b.tensors, are_tensors_same);
 }
 
-// True when something changed; a step that fails leaves the checkpoint as it was, and `error` is
-// what it says.
+// Returns true if the step changed something. If it fails, the checkpoint is unchanged and `error`
+// holds the step's error.
 bool apply_step(Checkpoint& checkpoint, const std::string& text, const Context& context,
                 std::optional<Error>& error) {
   const auto step = parse_step(text);
@@ -65,7 +65,7 @@ DiagnosisOptions diagnosis_options_for(Context context, std::vector<std::string>
   out.unpacked = [codecs = context.codecs](const Checkpoint& checkpoint) {
     return join_packed_weights(checkpoint, codecs);
   };
-  // The name of a pre-tokenizer may be given by hand.
+  // The user may set the pre-tokenizer by hand, so this check does not require a known one.
   out.run_to_gguf = [context](const Checkpoint& folder) -> Result<Checkpoint> {
     CKPT_ASSIGN(Checkpoint model, from_mlx(folder, context));
     return find_transform("to-gguf")->apply(model, {{"tokenizer-pre", "default"}}, context);
@@ -113,8 +113,8 @@ Result<FixedCheckpoint> fix_checkpoint(Checkpoint checkpoint, const FixOptions& 
   FixedCheckpoint out{std::move(checkpoint), {}, {}, {}, false};
   DiagnosisOptions diagnosis_options = diagnosis_options_for(context, fixing.profiles);
   diagnosis_options.base = fixing.base;
-  std::set<std::string> settled;        // applied, or found to change nothing
-  std::map<std::string, Error> failed;  // what another step fixes first may let these through
+  std::set<std::string> settled;        // steps that were applied or change nothing
+  std::map<std::string, Error> failed;  // steps to retry after another fix
   for (int round = 0; round < kMaxRounds; ++round) {
     if (round == 0 && fixing.found != nullptr) {
       out.left = *fixing.found;
@@ -135,7 +135,7 @@ Result<FixedCheckpoint> fix_checkpoint(Checkpoint checkpoint, const FixOptions& 
       if (!error || each.rewrites_weights) settled.insert(each.step);
       failed.erase(each.step);
       if (error) failed.emplace(each.step, std::move(*error));
-      // Which steps come next, and what they do, may be otherwise now.
+      // The change may affect the following steps and what they do.
       if (changed && (!failed.empty() || each.step.starts_with("config:"))) break;
     }
     if (!changed) break;

@@ -1,6 +1,6 @@
-// Fixes: the steps that a diagnosis asks for, applied to a checkpoint that is being planned.
+// Applies the steps that a diagnosis asks for to a checkpoint that is being planned.
 //
-//   diagnose ─▶ fixes ─▶ steps ─▶ diagnose ... until nothing that a step could fix is left
+//   diagnose ─▶ fixes ─▶ steps ─▶ diagnose ... until no step could fix another finding
 //
 // One fix uncovers the next finding (a wrapper needs processor files), so one round is not enough.
 #pragma once
@@ -16,37 +16,37 @@
 
 namespace ckpt {
 
-// An examination with all that checks ask of this program: its steps, forms of packed weights, and
-// tokenizers, of which BASE is read as `context` does.
+// The options of a diagnosis with everything that checks need from this program: steps, forms of
+// packed weights, and tokenizers. The tokenizers of BASE are read as `context` prescribes.
 DiagnosisOptions diagnosis_options_for(Context context, std::vector<std::string> profiles);
 
-// Requires a folder, or a file that is a checkpoint; "" passes. Fails: kUsage; as recognize().
+// Requires that `base` is a folder or a checkpoint file; "" passes. Fails: kUsage; as recognize().
 Status check_base(const std::string& base);
 
 struct FolderDiagnosis {
   Diagnosis diagnosis;
-  std::vector<Verdict> older = {};       // of older releases; empty unless the caller counts them
-  std::optional<Checkpoint> checkpoint;  // none if it cannot be read at all
-  bool is_whole = true;                  // else it is what programs have that take the files alone
+  std::vector<Verdict> older = {};       // of older releases, if counted
+  std::optional<Checkpoint> checkpoint;  // nullopt: it is unreadable
+  bool is_whole = true;                  // false: checked like separate files
 };
-// Reads `path` and diagnoses it; one that is damaged gets its verdicts too. Fails: as recognize(),
-// as reading but for kCorrupt, and as diagnose().
+// Reads `path` and diagnoses it. A damaged checkpoint gets verdicts too. Fails: as recognize(), as
+// reading except for kCorrupt, and as diagnose().
 Result<FolderDiagnosis> diagnose_folder(const std::filesystem::path& path,
                                         const DiagnosisOptions& diagnosis_options,
                                         const ReadOptions& reading);
 
-// A step that a finding asks for and that changes nothing.
+// A step that a finding asks for but that changes nothing.
 struct NoOpStep {
   std::string step;
-  std::string why;  // the error; empty: it runs and changes nothing
+  std::string why;  // error of the step; empty: it runs without changes
 };
 
 struct FixedCheckpoint {
   Checkpoint checkpoint;
-  std::vector<std::string> steps;  // as they were applied; each changed something
-  std::vector<NoOpStep> no_op;     // those that were asked for and changed nothing
+  std::vector<std::string> steps;  // applied steps, all of which changed something
+  std::vector<NoOpStep> no_op;     // requested steps without effect
   Diagnosis left;                  // the last diagnosis
-  bool rewrites_weights = false;   // some of `steps` do
+  bool rewrites_weights = false;   // whether one of `steps` does
 };
 
 struct FixOptions {
@@ -54,18 +54,18 @@ struct FixOptions {
   std::string base;  // the unquantized model's folder; may be empty
   bool rewrite_weights = false;
   const Diagnosis* found =
-      nullptr;  // of the unchanged checkpoint, for these profiles; null: none yet
+      nullptr;  // of the unchanged checkpoint, for these profiles; null: not made yet
 };
-// Steps that cannot be applied are omitted with a note; steps that change nothing are omitted
-// without one. Fails: kUsage: an unknown profile.
+// Omits steps that cannot be applied, with a note, and steps that change nothing, without one.
+// Fails: kUsage: an unknown profile.
 Result<FixedCheckpoint> fix_checkpoint(Checkpoint checkpoint, const FixOptions& fixing,
                                        const Context& context);
 
-// The "Try: --step ..." of a failed step, as a separate command.
+// Turns the "Try: --step ..." of a failed step into a complete command.
 std::string with_patch_command(std::string text, const std::filesystem::path& path);
 
-// The steps of `diagnosis` that change nothing if each is applied alone. Steps that rewrite weights
-// are not tried, because planning one may read all weights.
+// The steps of `diagnosis` that change nothing if each is applied alone. Skips steps that rewrite
+// weights, because planning one may read all weights.
 std::vector<NoOpStep> no_op_steps(const Checkpoint& checkpoint, const Diagnosis& diagnosis,
                                   const Context& context);
 

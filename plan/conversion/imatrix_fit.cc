@@ -14,7 +14,7 @@ uint64_t matrices_of(const Tensor& tensor) {
   return tensor.rows() / std::max<uint64_t>(1, tensor.shape[tensor.shape.size() - 2]);
 }
 
-// Weights that llama-imatrix would have counted: layers that inputs are multiplied with.
+// Whether llama-imatrix collects statistics for the weight, as for weights of matrix products.
 bool takes_statistics(const Tensor& tensor) {
   const std::string& name = tensor.name;
   if (!name.starts_with("blk.") || !name.ends_with(".weight")) return false;
@@ -25,7 +25,7 @@ bool takes_statistics(const Tensor& tensor) {
 void fit_tensor(const Tensor& tensor, const ImatrixEntry& entry, ImatrixFit& out) {
   const uint64_t matrices = matrices_of(tensor);
   if (entry.sums.size() != matrices * tensor.row_values()) {
-    // llama-quantize passes over those of the embeddings.
+    // llama-quantize ignores statistics of the embeddings.
     if (tensor.name == "token_embd.weight") return;
     out.wrong.push_back(fmt::format("{}: {} values; expected {} ({} matrices of {} columns)",
                                     tensor.name, entry.sums.size(), matrices * tensor.row_values(),

@@ -1,5 +1,5 @@
-// How much of what adapters add is left in the types that an output stores, measured on a sample of
-// each weight that has a product added.
+// Measures how much of the change of an adapter survives in the type of an output, on a sample of
+// each weight that an adapter was merged into.
 //
 //   base (F32) ── + products, not rounded ─▶ merged        both with the operations of the output
 //   share = sum of (stored - base) (merged - base)  /  sum of (merged - base) squared
@@ -22,19 +22,19 @@
 namespace ckpt {
 namespace {
 
-// Of all weights together, but for the least of each.
+// Limits for the sampled values of all weights together, and of one weight.
 constexpr uint64_t kMeasuredValues = uint64_t{1} << 20;
 constexpr uint64_t kLeastMeasured = uint64_t{1} << 12, kMostMeasured = uint64_t{1} << 16;
-constexpr uint64_t kMostRuns = 4;  // of a weight: each is asked for several times, of a server too
+constexpr uint64_t kMostRuns = 4;  // per weight: a server may be asked for each several times
 constexpr uint64_t kMostSingleRows = 16;
-constexpr double kLeastShare = 0.5;  // values that return to those of the base have its error
-constexpr unsigned kMeasuringThreads = 8;  // each has an `A` as floats
+constexpr double kLeastShare = 0.5;  // a weight that keeps less counts as lost to rounding
+constexpr unsigned kMeasuringThreads = 8;  // each thread holds a matrix `A` as floats
 
 enum class Products : uint8_t { kNone, kAll };
 
 Result<Tensor> unrounded(const Tensor& stored, Products which);
 
-// Rows [first, first + count) of the sum that `slice` is a part of.
+// Rows [first, first + count) of the merged weight that `slice` is a part of.
 Result<Tensor> rows_of_sum(const MergedSource& sum, const Slice& slice, Products which) {
   const Tensor& base = sum.base();
   const uint64_t row_bytes = sum.size_bytes() / base.rows();
@@ -45,7 +45,7 @@ Result<Tensor> rows_of_sum(const MergedSource& sum, const Slice& slice, Products
   return sum.changed(floats, first);
 }
 
-// Values of `codec` in rows as long as those of a tensor.
+// Decodes values of `codec` in rows of `columns` values.
 Result<Tensor> unrounded(const Slice& slice, const Codec& codec, uint64_t columns, Products which) {
   const Codec& f32 = plain_codec(all_codecs(), Dtype::kF32);
   const uint64_t block_bytes = size_bytes(codec.parts[0].dtype);
@@ -71,7 +71,7 @@ Result<Tensor> unrounded(const Slice& slice, const Codec& codec, uint64_t column
   return stored_as_f32(rows, f32);
 }
 
-// The values as F32: without what adapters add, or with it and not rounded.
+// Decodes to F32: either without what adapters add, or with it before any rounding.
 Result<Tensor> unrounded(const Tensor& stored, Products which) {
   if (stored.codec->parts.size() != 1 || stored.codec->parts[0].tile_rows != 1) {
     return unsupported("tensor '{}': not in one part", stored.name);
@@ -83,7 +83,7 @@ Result<Tensor> unrounded(const Tensor& stored, Products which) {
   return concatenate_rows(pieces);
 }
 
-// Of rows [first, first + count), as `made` would hold them if it did not round.
+// Rows [first, first + count) as `made` would hold them without rounding.
 Result<std::vector<float>> values_of_rows(const Tensor& made, uint64_t first, uint64_t count,
                                           Products which) {
   CKPT_ASSIGN(const Tensor rows, take_rows(made.stored_tensor(), first, count));
@@ -103,10 +103,10 @@ struct ChangeSums {
   double product = 0, squares = 0, error = 0;
 };
 
-// By the projection of what is left on what was added, over some rows.
+// Sums, over sampled rows, the projection of the remaining change on the adapter's change.
 Result<ChangeSums> sum_change(const Tensor& made, uint64_t limit_values) {
   const uint64_t columns = made.row_values();
-  // Rows that change places are added to one by one.
+  // Permuted rows are read one by one.
   const bool has_single_rows = made.stored_tensor().stored().parts[0].size() > made.rows() / 4;
   if (has_single_rows) limit_values = std::min(limit_values, kMostSingleRows * columns);
   CKPT_ASSIGN(const RowSample after, sample_rows(made, limit_values, kMostRuns));
@@ -127,7 +127,7 @@ Result<ChangeSums> sum_change(const Tensor& made, uint64_t limit_values) {
   return out;
 }
 
-// A sum, unless a few of its rows take a pass over the entire tensor.
+// Whether an adapter was merged into the tensor and rows can be read without reading all of it.
 bool has_measured_sum(const Tensor& tensor) {
   bool found = false, scans = false;
   each_slice(tensor.stored_tensor(), [&](const Slice& slice) {

@@ -1,4 +1,4 @@
-// Watches while something is planned: receives notes for the user, and may cancel it.
+// Observes planning: receives notes for the user, and may cancel the work.
 #pragma once
 
 #include <atomic>
@@ -9,17 +9,17 @@
 
 namespace ckpt {
 
-// This base class does nothing and never cancels. Called from the thread that requested the plan.
+// The base class does nothing and never cancels. Its functions run in the planning thread.
 class Observer {
  public:
   virtual ~Observer() = default;
-  // A note for the user.
+  // Receives a note for the user.
   virtual void note(std::string_view) {}
-  // The current activity, for observers that want it.
+  // Receives a description of the current activity.
   virtual void talk(std::string_view) {}
-  // Receives the progress of `what` until it is destroyed; may be null.
+  // Returns a receiver for the progress of `what`, used until destroyed; may be null.
   virtual std::unique_ptr<Progress> progress(std::string_view /*what*/) { return nullptr; }
-  // Read by any thread; work ends with kInterrupted soon after it becomes true. May be null.
+  // Any thread reads the flag; work ends with kInterrupted soon after it becomes true. May be null.
   virtual const std::atomic<bool>* cancelled() const { return nullptr; }
 };
 

@@ -184,7 +184,7 @@ class Setter {
     (conversion_.*field).push_back({value_.substr(0, equals), value_.substr(equals + 1)});
     return {};
   }
-  // A flag that is off is none, and one that is on twice is on.
+  // Stores a flag. Turning it off stores nothing, and turning it on twice stores it once.
   Status operator()(const StepKey&) {
     const bool is_idle =
         !option_.takes_value() && (value_ != "yes" || conversion_.flags.has(option_.name));

@@ -1,9 +1,9 @@
 // Every option of convert, declared once: the parser, help, completion, recipes, plan files,
 // docs/OPTIONS.md and docs/RECIPES.md follow from these rows.
 //
-//   typed, of a recipe, of a program ── set_option() ──▶ Conversion ── clear_option(): without it
+//   command line, recipe, program ── set_option() ──▶ Conversion ── clear_option(): undoes it
 //
-// `--foo` is a row in option_table.cc, and what uses it.
+// To add `--foo`, add its row to option_table.cc and the code that uses it.
 #pragma once
 
 #include <filesystem>
@@ -19,17 +19,17 @@
 
 namespace ckpt {
 
-// An option of a step that convert adds (added_steps.h), by its name there. Other added steps that
-// have `key` get it too.
+// An option that is passed to a step that convert adds (added_steps.h), under the name `key`. Other
+// added steps that have `key` get it too.
 struct StepKey {
   std::string_view step, key;
-  std::string_view value = {};  // of a flag: what it means there, "no"
+  std::string_view value = {};  // for a flag: the value to pass, "no"
 };
 struct SplitCount {
   uint64_t Conversion::*field;
 };
 
-// The field that an option sets. std::monostate: none, the command reads the typed value.
+// The field that an option sets. std::monostate: none; the command reads the typed value itself.
 using OptionField =
     std::variant<std::monostate, std::string Conversion::*, std::filesystem::path Conversion::*,
                  bool Conversion::*, uint64_t Conversion::*, SplitCount,
@@ -37,10 +37,10 @@ using OptionField =
                  StepKey>;
 
 enum class OptionEffect : uint8_t {
-  kCommand,  // how the command runs, or a permission or limit: nothing of a plan must differ
-  kTaken,    // must be used; the step that uses it reports if it changes nothing
-  kOffered,  // may be used; a note if nothing uses it
-  kPlan,     // must be used, and the plan without it must differ
+  kCommand,  // affects how the command runs, not the plan
+  kTaken,    // a step must use it, and reports if it changes nothing
+  kOffered,  // a step may use it; otherwise a note says so
+  kPlan,     // a step must use it, and the plan without it must differ
   kPlanIfTaken,
 };
 inline bool is_offer(OptionEffect effect) {
@@ -49,16 +49,16 @@ inline bool is_offer(OptionEffect effect) {
 enum class OptionPersistence : uint8_t { kNowhere, kRecipe, kRecipeAndPlan };
 
 struct ConvertOption {
-  std::string_view name;   // without dashes; in capitals for a positional argument
-  std::string_view value;  // as help calls it; of a step's option: empty, its rule says it
+  std::string_view name;   // without dashes; upper case for positionals
+  std::string_view value;  // placeholder in help; empty: that of the step's rule
   std::string_view group;
   OptionField field;
   OptionPersistence kept;
   OptionEffect effect;
-  std::string_view unused;         // why nothing used it; kCommand: empty
-  std::string_view help = {};      // empty: that of the step's rule
-  std::string_view noted_as = {};  // text of notes that already mention it, with "--NAME"
-  std::string_view key = {};       // in recipes and plan files, if it differs from the name
+  std::string_view unused;         // why nothing used it; empty for kCommand
+  std::string_view help = {};      // empty: help of the step's rule
+  std::string_view noted_as = {};  // text of notes that also report it, like "--NAME"
+  std::string_view key = {};       // key in recipes and plan files, if not the name
 
   const StepKey* step() const { return std::get_if<StepKey>(&field); }
   const OptionRule& rule() const;  // requires: step()
@@ -71,23 +71,23 @@ struct ConvertOption {
 };
 
 std::span<const ConvertOption> convert_options();
-// nullptr: none of that name.
+// Returns nullptr if no option has this name.
 const ConvertOption* find_convert_option(std::string_view name);
 // Finds an option by its spelling in recipes and plan files, or by its name on the command line.
-// Options that are kept in less than `least` are not found; nullptr: none.
+// Ignores options whose persistence is below `least`; nullptr: no such option.
 const ConvertOption* find_kept_option(std::string_view spelling, OptionPersistence least);
 
-// Sets what the option names; "yes" and "no" of a flag. Fails: kUsage: a value of another kind;
-// `before` stands before the option's name in the message, "--".
+// Sets the option's field; flags take "yes" and "no". Fails: kUsage: a value of another kind.
+// `before` ("--") precedes the option's name in the message.
 Status set_option(Conversion& conversion, const ConvertOption& option, std::string value,
                   std::string_view before);
-// `conversion` with `resolve` of each path that it names in its place.
+// Returns `conversion` with each path replaced by `resolve` of it.
 Conversion with_paths(Conversion conversion, const ResolvePath& resolve);
-// A path that convert makes.
+// Whether the option names a path that convert writes.
 bool is_written(const ConvertOption& option);
-// As if it had not been given.
+// Resets the option, as if it had not been given.
 void clear_option(Conversion& conversion, const ConvertOption& option);
-// "ckpt convert IN OUT" for advice, with IN as it was typed and `out`, which is quoted for a shell.
+// Returns "ckpt convert IN OUT" for advice, with IN as typed and `out`, which is already quoted.
 // with_typed() adds the other options (tools/line/suggested.h).
 std::string convert_line(const Conversion& conversion, std::string_view out);
 

@@ -1,5 +1,5 @@
-// Reports given options that had no effect on the plan: as errors, or as notes where the option
-// came from a recipe.
+// Reports given options without effect on the plan: typed ones as errors, those of a recipe as
+// notes.
 #include <algorithm>
 
 #include "core/base/printable.h"
@@ -9,7 +9,7 @@
 namespace ckpt {
 namespace {
 
-// Whether a typed step takes the option: with a typed step, only its own options count.
+// The typed step that could take the option, if any; then only its own options have an effect.
 std::string find_step_option(const Conversion& conversion, const GivenOption& given) {
   const ConvertOption* option = find_convert_option(given.name);
   const StepKey* own = option == nullptr ? nullptr : option->step();

@@ -23,7 +23,7 @@ bool makes_values(const Output& output) {
   return std::ranges::any_of(tensors, [](const Tensor& tensor) { return !tensor.is_stored(); });
 }
 
-// The files that do not change get a second name in OUT.
+// Requires OUT on the same disk, because unchanged files are hard-linked there.
 Status check_same_disk(const Patch& patch, const fs::path& out) {
   struct stat there {};
   if (::stat(parent_of(out).c_str(), &there) != 0) return {};
@@ -52,7 +52,7 @@ Status check_patch_places(const PatchRun& run, const Patch& patch) {
       out.layout.is_folder && is_folder(run.out) && fs::is_empty(run.out, ignored);
   CKPT_TRY(check_place(out, makes_way));
   if (!out.layout.is_folder) return {};
-  if (run.dry_run) CKPT_TRY(check_temporary_folder(out));  // else once it is locked
+  if (run.dry_run) CKPT_TRY(check_temporary_folder(out));  // otherwise checked once it is locked
   return run.link == LinkWay::kHard ? check_same_disk(patch, run.out) : Status();
 }
 
@@ -60,7 +60,7 @@ Result<ExecuteReport> execute_patch(const PatchRun& run, const Patch& patch, Obs
                                     ExecuteOptions options) {
   CKPT_TRY(check_patch_places(run, patch));
   const std::unique_ptr<Progress> progress = observer.progress(run.path.filename().string());
-  // Bytes that only move are not judged.
+  // NaN and Inf are not checked in bytes that only move.
   options.allow_nonfinite = run.allow_nonfinite || !makes_values(patch.after);
   options.progress = progress.get();
   options.interrupted = observer.cancelled();

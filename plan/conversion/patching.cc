@@ -16,7 +16,7 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-// Records that were published about the files before the patch.
+// Records that `ckpt publish` made of the files before the patch.
 constexpr std::string_view kStale[] = {kSumsName, kSignatureName, kProvenanceName, kReportName};
 
 Result<Output> lay_out_at(const PatchRequest& patching, Checkpoint checkpoint,
@@ -24,7 +24,7 @@ Result<Output> lay_out_at(const PatchRequest& patching, Checkpoint checkpoint,
   const Format* format = find_format(checkpoint.format);
   CKPT_CHECK(format != nullptr);
   LayoutOptions options;
-  // A folder has no name that a format would care for.
+  // The name of a folder does not matter to any format.
   if (!is_folder(patching.path)) {
     options.out_name = patching.path.filename().string();
   }
@@ -39,8 +39,8 @@ Result<Output> lay_out_at(const PatchRequest& patching, Checkpoint checkpoint,
   return Output{patching.path, std::move(checkpoint), std::move(layout)};
 }
 
-// A tensor of `after` that is to be encoded, or whose name stood for other bytes in `before`; null
-// when there is none. A new name does not count, wherever its bytes come from.
+// Returns a tensor of `after` that must be encoded, or whose name had other bytes in `before`; null
+// if there is none. A tensor with a new name does not count.
 const Tensor* find_new_values(const Checkpoint& before, const Checkpoint& after) {
   std::unordered_map<std::string_view, const Tensor*> known;
   for (const Tensor& tensor : before.tensors) known[tensor.name] = &tensor;
@@ -83,7 +83,7 @@ Result<PlannedPatch> plan_documents(const PatchRequest& patching, const Context&
   return PlannedPatch{std::move(patch), std::move(now.checkpoint), {}};
 }
 
-// A tokenizer and configurations whose weights lie elsewhere, or are of a kind that is not read.
+// Whether the folder holds a tokenizer and configuration, but no weights that ckpt can read.
 bool is_folder_of_documents(const PatchRequest& patching, const Result<const Format*>& format) {
   if (format || format.error().code != ErrorCode::kUnsupported) return false;
   if (!is_folder(patching.path)) return false;
@@ -126,8 +126,8 @@ Result<PlannedPatch> plan_all(const PatchRequest& patching, const Format& format
   return PlannedPatch{std::move(patch), std::move(now.checkpoint), {}};
 }
 
-// The first step that has nothing to edit in one file; null: none. `tokenizer` edits the keys of a
-// GGUF.
+// Returns the first step that cannot edit a single file, or null. `tokenizer` can edit the keys of
+// a GGUF.
 const Step* step_without_documents(const std::vector<Step>& steps,
                                    const Result<const Format*>& format) {
   const bool has_keys = format && (*format)->name == "gguf";
@@ -136,7 +136,7 @@ const Step* step_without_documents(const std::vector<Step>& steps,
   return found == steps.end() ? nullptr : &*found;
 }
 
-// The most that a journal may name (core/patch/journal.h), so that each patch can be finished.
+// Whether a journal may name the file (core/patch/journal.h), so that each patch can be finished.
 bool may_change(const fs::path& path, const std::string& name) {
   const bool is_stale = std::ranges::find(kStale, name) != std::end(kStale);
   return is_file_of(path, name) || (is_stale && is_folder(path));
@@ -151,7 +151,7 @@ Status check_names(const Patch& patch) {
   return {};
 }
 
-// Keeps records of other programs, and those that only the holder of a key can write again.
+// Removes stale records. Keeps those of other programs and signatures, which need a key.
 Status leave_or_remove(const fs::path& folder, std::string_view name, Patch& patch,
                        std::vector<std::string>& notes) {
   CKPT_ASSIGN(const bool is_known, is_stale_record(folder, name));
@@ -170,7 +170,7 @@ Status leave_or_remove(const fs::path& folder, std::string_view name, Patch& pat
   return {};
 }
 
-// Of a lone file in a published folder: a journal names its own files alone, so the records stay.
+// Notes records next to a single file. They stay, because a journal names only the patched file.
 Status note_sibling_records(const fs::path& file, std::vector<std::string>& notes) {
   const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
   CKPT_ASSIGN(const bool has_sums, is_there(folder / kSumsName));

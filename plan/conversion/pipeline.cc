@@ -24,15 +24,15 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-// An adapter is copied; with --base it also becomes a GGUF, whose type is another one of floats.
+// Whether an adapter can become `out`: a copy, a GGUF with --base, or a GGUF of another float type.
 bool fits_adapter(const Checkpoint& adapter, const Conversion& conversion, const AlsoOutput& out) {
   const bool is_file = is_gguf_path(out.out);
   if (adapter.format == "gguf") return is_file && (out.to.empty() || is_float_type(out.to));
   return !is_export_type(out.to) && (!is_file || !conversion.base.empty());
 }
 
-// Fails: kUnsupported for a LoRA adapter, where an output needs an entire model. A note says that
-// an adapter is copied.
+// Fails: kUnsupported for a LoRA adapter, if an output needs an entire model. Notes that an adapter
+// is copied as an adapter.
 Status check_whole_model(const Checkpoint& checkpoint, const Conversion& conversion,
                          const Context& context) {
   const std::string what = adapter_words(checkpoint);
@@ -56,7 +56,7 @@ Status check_whole_model(const Checkpoint& checkpoint, const Conversion& convers
   return {};
 }
 
-// A GGUF that is made in addition to the folder that --for checks is meant for programs of GGUF.
+// The profiles that apply. An additional GGUF only gets those of --for that load GGUF files.
 std::vector<std::string> profiles_of(const Checkpoint& checkpoint, const Conversion& conversion) {
   std::vector<std::string> out = conversion.profiles;
   if (checkpoint.format == "gguf" && conversion.is_beside_folder) {
@@ -65,17 +65,17 @@ std::vector<std::string> profiles_of(const Checkpoint& checkpoint, const Convers
   return out;
 }
 
-// Options to type behind the command where these lead there, or what the doctor would say of OUT.
+// Advice for a finding: options to append to the command, or else the doctor's advice for OUT.
 std::string advice_for(const Finding& finding, const Conversion& conversion) {
   const std::string options = advised_options(finding.fix.advice);
   const AdviceTarget on{conversion.out, conversion.base, conversion.profiles};
   if (!options.empty() && is_export_type(conversion.to)) return fmt::format("Try: {}", options);
   const std::string command = advised_command(finding.fix.advice, on);
-  if (command.starts_with("ckpt convert FOLDER")) return {};  // that is what was just done
+  if (command.starts_with("ckpt convert FOLDER")) return {};  // this command has just run
   return command.empty() ? advised_words(finding.fix.advice, on) : fmt::format("Try: {}", command);
 }
 
-// --for: the fixes that the doctor would ask for, and what is left to say; of a GGUF, too.
+// Applies the fixes that the doctor would ask for (--for), and notes the remaining findings.
 Result<Checkpoint> apply_profile_fixes(Checkpoint checkpoint, const OutputPlanning& planning) {
   const Conversion& conversion = planning.conversion;
   const Context& context = planning.context;
@@ -115,7 +115,7 @@ Result<Checkpoint> apply_profile_fixes(Checkpoint checkpoint, const OutputPlanni
   return std::move(fixed.checkpoint);
 }
 
-// llama.cpp would load the first file of a split alone, and half of the adapter with it.
+// Rejects a split adapter: llama.cpp would load only the first file, and half of the adapter.
 Status check_adapter_in_one_file(const Checkpoint& checkpoint, const Conversion& conversion) {
   const bool has_count = conversion.split_tensors != 0;
   const bool is_split = has_count || conversion.split_bytes != 0;
@@ -163,7 +163,7 @@ std::vector<InputPath> input_paths(const Conversion& conversion, const std::vect
   return paths;
 }
 
-// Each at the commit that planning has read.
+// The inputs on the Hub, each with the commit that planning has read.
 std::vector<std::string> hub_inputs(const std::vector<InputPath>& inputs) {
   std::vector<std::string> out;
   for (const InputPath& input : inputs) {
@@ -173,7 +173,7 @@ std::vector<std::string> hub_inputs(const std::vector<InputPath>& inputs) {
   return out;
 }
 
-// An error of IN, or of a file that --tokenizer brought, which names its folder.
+// Prefixes an error with IN or, if it is in a file of --tokenizer, with that folder.
 Error in_source(Error error, const Conversion& conversion) {
   const std::string text = error.text();
   const std::string file = text.substr(0, text.find_first_of(": "));
@@ -188,7 +188,7 @@ Error in_source(Error error, const Conversion& conversion) {
   return in_input(std::move(error), conversion.tokenizer);
 }
 
-// The output that `planning` asks for, made from `checkpoint`, at the end of the plan.
+// Appends to the plan the output that `planning` describes, made from `checkpoint`.
 Status add_output(Plan& plan, Checkpoint checkpoint, const OutputPlanning& planning) {
   const Conversion& conversion = planning.conversion;
   const SourceScales scales = source_scales(checkpoint);
@@ -237,8 +237,8 @@ Status check_projector_options(const Conversion& conversion, const Checkpoint& c
   return {};
 }
 
-// The conversion that makes the projector of OUT: one file, of OUT's type where that is a type
-// of floats.
+// The conversion that makes the projector next to OUT: one file, with OUT's type if that is a float
+// type.
 Conversion projector_beside(const Conversion& conversion) {
   Conversion out = conversion;
   out.out = conversion.mmproj;
@@ -276,7 +276,7 @@ bool quantizes_all(const Conversion& conversion) {
          });
 }
 
-// Into a GGUF, adapters need not be encoded in types that a later step replaces.
+// When writing a GGUF, prevents that adapters are encoded in types that a later step replaces.
 std::vector<Step> with_one_encoding(std::vector<Step> steps, const Checkpoint& checkpoint,
                                     const Conversion& conversion) {
   const bool has_folder = std::ranges::any_of(
@@ -321,7 +321,7 @@ std::vector<Step> with_base(std::vector<Step> steps, const Conversion& conversio
   return steps;
 }
 
-// A person's own steps, and the tokenizer that was asked for.
+// Applies the user's steps and the tokenizer of --tokenizer.
 Result<Checkpoint> apply_own_steps(Checkpoint checkpoint, const std::vector<Step>& steps,
                                    const Conversion& conversion, PlanningState& planning) {
   const Context context = planning.context(conversion);
@@ -348,9 +348,9 @@ struct OutputNotes {
   std::vector<std::string> notes;
 };
 
-// Adds what was noted of each output; with its name, where it is not true of all.
+// Collects the notes of all outputs. A note that does not hold for all gets the output's name.
 void add_notes(const std::vector<OutputNotes>& outputs, std::vector<std::string>& notes) {
-  std::map<std::string_view, size_t> counts;  // of outputs that have a note, once or more often
+  std::map<std::string_view, size_t> counts;  // number of outputs with this note
   for (const OutputNotes& output : outputs) {
     const std::set<std::string_view> own(output.notes.begin(), output.notes.end());
     for (const std::string_view note : own) ++counts[note];
@@ -363,7 +363,7 @@ void add_notes(const std::vector<OutputNotes>& outputs, std::vector<std::string>
   }
 }
 
-// One size serves all outputs where they are of one kind.
+// Applies a single size to all outputs if they are of one kind.
 Conversion with_sizes(Conversion conversion) {
   bool has_file = is_gguf_path(conversion.out), has_folder = !has_file;
   for (const AlsoOutput& also : conversion.also) {
@@ -410,11 +410,11 @@ Result<Plan> make_plan(const Checkpoint& checkpoint, const Conversion& typed,
 
 constexpr size_t kMaxComparedSteps = 16;
 
-// Notes what was taken and makes no difference for this model, by plans without it. Where such a
-// plan cannot be made, the option is needed.
+// Notes options that were used but do not change the output for this model, by planning again
+// without each. If that plan fails, the option is needed.
 class UnusedOptionCheck {
  public:
-  // `prepared`: what was read, after `steps`, the own ones. `plan`: what was made of it.
+  // `prepared` is the checkpoint after `steps`, the user's own; `plan` was made from it.
   UnusedOptionCheck(const Checkpoint& prepared, const std::vector<Step>& steps,
                     const Conversion& conversion, const Plan& plan, PlanningState& planning)
       : prepared_(prepared),
@@ -428,20 +428,20 @@ class UnusedOptionCheck {
       const bool has_codes = tensor.has_scales() || tensor.codec->block_values > 1;
       return has_codes && !tensor.is_stored() && tensor.recoded().repack == nullptr;
     });
-    // Fixes that --for asked for may read weights, and say themselves what they did.
+    // Leaves out --for: its fixes may read weights, and they report themselves what they did.
     conversion_.profiles.clear();
   }
 
   Status note() {
     std::vector<std::string> names = options_to_compare(conversion_, planning_.notes);
-    if (quantizes_) std::erase(names, "to");  // seen without another plan
+    if (quantizes_) std::erase(names, "to");  // its effect is visible already
     const bool compares_steps = may_repeat_steps();
     if (names.empty() && !compares_steps) return {};
     CKPT_ASSIGN(const std::string whole, whole_digest());
     for (const std::string& name : names) {
       Conversion other = conversion_;
       clear_option(other, *find_convert_option(name));
-      // taken before the steps, or by them
+      // the steps, or code before them, use these options
       const bool is_first = name == "tokenizer" || (name == "imatrix" && !steps_.empty());
       if (is_first && !compares_steps && !steps_.empty()) continue;
       const auto found = is_first ? digest_from_start(steps_, other) : digest(prepared_, other);
@@ -471,7 +471,7 @@ class UnusedOptionCheck {
     CKPT_ASSIGN(const Plan plan, make_plan(checkpoint, tried, unsaid));
     return digest(plan);
   }
-  // With all options but --for.
+  // The digest of the plan with all options except --for.
   Result<std::string> whole_digest() const {
     return is_plan_whole_ ? digest(plan_) : digest(prepared_, conversion_);
   }
@@ -484,8 +484,8 @@ class UnusedOptionCheck {
     return digest(checkpoint, tried);
   }
 
-  // Each is left out once, and all others are run again: for the few that a person types. Steps
-  // that read all weights to make a plan are run once.
+  // Whether to run the steps again, leaving out one at a time. This is only done for the few steps
+  // that a user types, and not for steps that read all weights while planning.
   bool may_repeat_steps() const {
     if (steps_.empty() || steps_.size() > kMaxComparedSteps) return false;
     return std::ranges::none_of(steps_, [](const Step& step) {
@@ -503,7 +503,7 @@ class UnusedOptionCheck {
   bool quantizes_ = false;
 };
 
-// As outputs will be called. Fails: kUsage: one is IN, or cannot be written.
+// Normalizes the outputs' paths. Fails: kUsage: one is IN, or cannot be written.
 Result<Conversion> with_targets(Conversion conversion) {
   std::vector<fs::path*> outs = {&conversion.out};
   for (AlsoOutput& also : conversion.also) outs.push_back(&also.out);
@@ -518,7 +518,7 @@ Result<Conversion> with_targets(Conversion conversion) {
 }  // namespace
 
 Error in_input(Error error, const fs::path& input) {
-  return std::move(error).in((input / "").parent_path().string());  // without a final '/'
+  return std::move(error).in((input / "").parent_path().string());  // without a trailing '/'
 }
 
 Result<ConversionInput> read_input(const Conversion& typed) {

@@ -1,4 +1,4 @@
-// From words to a plan: reads IN, applies the steps that a conversion needs, lays OUT out.
+// Plans a conversion: reads IN, applies the steps that are needed, and lays out OUT.
 #pragma once
 
 #include <string>
@@ -15,46 +15,46 @@ namespace ckpt {
 // A weight of an output into which adapters were merged.
 struct MergedWeight {
   std::string out, tensor;
-  const Codec* codec;      // that it is stored in
-  double kept;             // share of the change that is left in it
-  bool is_below_rounding;  // the error of storing the weight exceeds the change, or undoes half
+  const Codec* codec;      // the type that it is stored in
+  double kept;             // share of the adapter's change that is left
+  bool is_below_rounding;  // rounding exceeds the adapter's change, or undoes half of it
 };
 
 struct PlannedConversion {
   Plan plan;
-  std::vector<std::string> notes;       // things a person should know
-  std::vector<MergedWeight> merged;     // by --step lora
-  std::vector<OutputVerdict> verdicts;  // of --for, for each folder and profile
-  std::vector<std::string> hub_inputs;  // URLs, each with the commit that is read
+  std::vector<std::string> notes;       // notes for the user
+  std::vector<MergedWeight> merged;     // weights changed by --step lora
+  std::vector<OutputVerdict> verdicts;  // of --for, per folder and profile
+  std::vector<std::string> hub_inputs;  // URLs with the commit that was read
 };
 
-// Read once for any number of plans of the same IN and importance matrix.
+// The input, read once for any number of plans with the same IN and importance matrix.
 struct ConversionInput {
   Checkpoint checkpoint;
   Imatrix imatrix;
   std::vector<std::string> notes = {};  // about reading
 };
 
-// Both fail: kUsage, kCorrupt, kUnsupported, kIo; nothing was written.
+// Both fail: kUsage, kCorrupt, kUnsupported, kIo; nothing is written.
 Result<ConversionInput> read_input(const Conversion& conversion);
 Result<PlannedConversion> plan_conversion(const Conversion& conversion, ConversionInput input);
 Result<PlannedConversion> plan_conversion(const Conversion& conversion);
 
-// Executes the plan, or the share that `options` name; the files get the URLs they were made from.
-// Fails: as execute() and execute_share(), an error of the data with IN in front.
+// Executes the plan or the share in `options`, and records the URLs that files were made from.
+// Fails: as execute() and execute_share(); IN precedes errors of the data.
 Result<ExecuteReport> execute_planned(const PlannedConversion& planned,
                                       const Conversion& conversion, const ExecuteOptions& options);
 
-// `error` with the input in front, unless it begins with it or with a file in it.
+// Puts `input` in front of the error, unless it already begins with it or with a file in it.
 Error in_input(Error error, const std::filesystem::path& input);
 
-// Of those whose values come from rows of the base. Fails: kIo, kCorrupt, as reading them.
+// Measures merged weights that consist of rows of the base. Fails: kIo, kCorrupt, as reading.
 Result<std::vector<MergedWeight>> measure_merged(const Output& output);
 
-// About quantized weights, and about floats if the change is below their rounding; else empty.
+// A note on quantized weights, and on floats if the change is below their rounding; else "".
 std::string note_of(const std::vector<MergedWeight>& merged);
 
-// Empty if no weight lost much. Fails: kIo, kCorrupt, as reading them.
+// A note on weights that NVFP4 rounds too coarsely, or "". Fails: kIo, kCorrupt, as reading.
 Result<std::string> note_of_small_values(const Output& output);
 
 }  // namespace ckpt

@@ -1,13 +1,13 @@
-// Paths that --force may remove from a folder: those that its index, this plan and a publication
-// name at its top. Everything else was put there by somebody, and the run is refused with the list.
+// Finds the paths that --force may remove from a folder: those that its index, this plan or a
+// publication names in its top level. Any other file makes the run fail with a list.
 //
-//   shards                     those that the index names; without one, those that would be read
-//   config, tokenizer          as read_documents() takes them
-//   README.md, LICENSE         as ckpt wrote them, or as they are written again
-//   any of these documents     not when changed since ckpt wrote it
+//   shards                     those in the index; without an index, those that would be read
+//   config, tokenizer          files that read_documents() reads
+//   README.md, LICENSE         if ckpt wrote them, or writes the same again
+//   any of these documents     not if changed since ckpt wrote it
 //   SHA256SUMS, model.sig ...  of `ckpt publish`
-//   .cache/huggingface         the notes of `hf download` about these files, no cache of models
-//   files of other users       never, unless the folder is that user's too
+//   .cache/huggingface         records of `hf download` about these files, not a cache of models
+//   files of other users       never, unless they also own the folder
 //   folders without files      never
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -36,7 +36,7 @@ namespace {
 constexpr size_t kShownNames = 12;
 constexpr uint64_t kMaxComparedBytes = uint64_t{256} << 20;
 
-// ".git/ (12 files), notes.txt": by entries of the folder itself.
+// Lists paths by their top-level entry: ".git/ (12 files), notes.txt".
 std::string shown(const std::vector<std::string>& paths) {
   std::map<std::string, size_t> files;
   std::set<std::string> folders;
@@ -54,7 +54,7 @@ std::string shown(const std::vector<std::string>& paths) {
   return first_names(names, kShownNames);
 }
 
-// Folders with nothing in them, with a slash at the end.
+// Empty folders, each with a slash at its end.
 Result<std::vector<std::string>> list_empty_folders(const fs::path& folder) {
   std::vector<std::string> out;
   std::error_code error;
@@ -68,7 +68,7 @@ Result<std::vector<std::string>> list_empty_folders(const fs::path& folder) {
   return out;
 }
 
-// Records of `hf download --local-dir` about the files next to it.
+// Whether the file is a record of `hf download --local-dir` about the files next to it.
 bool is_download_note(std::string_view path) {
   constexpr std::string_view kNotes = ".cache/huggingface/";
   if (!path.starts_with(kNotes)) return false;
@@ -118,7 +118,7 @@ class ReplacedFolder {
   }
 
  private:
-  // How a file that stays is shown; empty for one that goes.
+  // How to show a file that must stay; empty for a file that may be removed.
   std::string stays(const FolderEntry& entry) const {
     const std::string& path = entry.path;
     if (entry.kind == FolderEntry::Kind::kOther || !is_owned(path)) return path;

@@ -1,4 +1,4 @@
-// Sizes, counts and times, as people write and read them.
+// Formats and parses sizes, counts and times for people.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 namespace ckpt {
 
 std::string human_count(uint64_t count);    // "9.41 B", "752 M", "1024"
-// 0 for no weights.
+// Returns 0 if there are no weights.
 double bits_per_weight(uint64_t bytes, uint64_t weights);
 std::string human_seconds(double seconds);  // "4.2 s", "3 min 12 s"
 
-// "512M", "2GiB", "5GB", "1048576": K M G T mean powers of 1024 with "i" or alone, of 1000 with
-// "B".
+// Parses "512M", "2GiB", "5GB", "1048576". K, M, G and T mean powers of 1024, alone or with "iB",
+// and powers of 1000 with "B".
 Result<uint64_t> parse_size(std::string_view text);
 
 }  // namespace ckpt

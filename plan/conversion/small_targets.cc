@@ -1,4 +1,4 @@
-// Single files: an existing file is examined before it is replaced.
+// Checks single output files: an existing file is examined before it is replaced.
 #include <algorithm>
 #include <set>
 
@@ -39,8 +39,8 @@ bool is_record(std::string_view name, const std::string& text) {
   return at != nullptr && at->find_text("id") == std::string(kBuilderId);
 }
 
-// Whether sums list what publish would list: somebody's own list of some files says more than the
-// folder can tell again.
+// Whether sums list exactly what publish would list. A user's own list of some files holds
+// information that the folder alone does not.
 Result<bool> lists_whole_folder(const fs::path& folder, const std::string& text) {
   const auto sums = parse_sha256sums(text);
   if (!sums) return false;
@@ -66,7 +66,7 @@ bool is_report(const fs::path& path) {
 
 bool is_imatrix(const fs::path& path) { return read_imatrix_sums(path).has_value(); }
 
-// A kind of file that --force replaces, and no other.
+// A kind of file that --force may replace.
 struct OwnKind {
   std::string_view option, name, names;
   bool (*is_one)(const fs::path& path);

@@ -1,6 +1,6 @@
-// Values that the scales of a type are too coarse for: ggml's NVFP4 has no scale for the tensor, so
-// blocks whose largest value is far below 6 x 2^-9 lose their bits, or all of them. Measured on a
-// sample of each weight that an output stores so.
+// Finds weights whose values are too small for the scales of their type. ggml's NVFP4 has no scale
+// per tensor, so blocks whose largest value is far below 6 x 2^-9 lose precision or become zero.
+// Measured on a sample of each weight that an output stores in this type.
 #include <algorithm>
 #include <thread>
 #include <vector>
@@ -16,19 +16,19 @@
 namespace ckpt {
 namespace {
 
-constexpr uint64_t kReadValues = uint64_t{1} << 14, kReadRuns = 4;  // of a weight
+constexpr uint64_t kReadValues = uint64_t{1} << 14, kReadRuns = 4;  // per weight
 constexpr unsigned kReadingThreads = 8;
-// Rounding to E2M1 alone has a tenth of the values as its error: a hundredth of the squares.
+// Rounding to E2M1 alone has an error of a tenth of the values: a hundredth of their squares.
 constexpr double kMuchError = 1.0 / 16;
 
 struct LostValues {
   double signal = 0, noise = 0;
-  uint64_t values = 0, zeroed = 0;  // of those that are not zero
+  uint64_t values = 0, zeroed = 0;  // values other than zero
   bool are_many() const { return noise > kMuchError * signal; }
   double share() const { return static_cast<double>(zeroed) / static_cast<double>(values); }
 };
 
-// Encoded here, and read without a pass over an entire tensor.
+// Whether the output encodes the weight as NVFP4 and sampling it does not read the entire tensor.
 bool is_encoded_nvfp4(const Tensor& tensor) {
   if (tensor.is_stored() || plain_dtype(*tensor.codec) != Dtype::kNvfp4) return false;
   bool scans = tensor.recoded().repack != nullptr;

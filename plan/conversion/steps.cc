@@ -20,7 +20,7 @@ Result<std::string> read_file_text(const std::filesystem::path& path, uint64_t l
   return read_small(path, limit_bytes);
 }
 
-// Whether nothing is left, or a comma and another option.
+// Whether the value ends here: at the end of the text, or at a comma and another option.
 bool ends_value(std::string_view rest, const Transform& transform) {
   if (rest.empty()) return true;
   if (rest[0] != ',') return false;
@@ -30,8 +30,8 @@ bool ends_value(std::string_view rest, const Transform& transform) {
   return find_rule(transform.options, key) != nullptr;
 }
 
-// Where the value that starts with a double quote ends: at a quote with nothing or another option
-// behind it, so that JSON may stand between; npos when there is none.
+// Returns the position of the quote that ends a quoted value: the first one before the end of the
+// text or another option, so that the value may contain JSON; npos if none does.
 size_t closing_quote(std::string_view text, const Transform& transform) {
   size_t quote = text.find('"', 1);
   while (quote != text.npos && !ends_value(text.substr(quote + 1), transform))
@@ -39,9 +39,9 @@ size_t closing_quote(std::string_view text, const Transform& transform) {
   return quote;
 }
 
-// The partner of the bracket, brace or double quote at `open`; npos where there is none.
+// Returns the position of the matching bracket, brace or double quote; npos if there is none.
 size_t partner_of(std::string_view text, size_t open) {
-  std::string expected;  // the last is the next to close
+  std::string expected;  // closing characters; the last one comes next
   for (size_t i = open; i < text.size(); ++i) {
     const char c = text[i];
     const bool in_text = !expected.empty() && expected.back() == '"';
@@ -57,8 +57,8 @@ size_t partner_of(std::string_view text, size_t open) {
   return text.npos;
 }
 
-// Where the value that `text` begins with ends: at a comma that is not a part of a list, an object
-// or a text of JSON, or that another option follows.
+// Returns the end of the value at the start of `text`: the next comma before another option that is
+// not within a list, an object or a string of JSON.
 size_t value_end(std::string_view text, const Transform& transform) {
   size_t protected_to = 0;
   bool is_balanced = true;

@@ -34,7 +34,7 @@ namespace {
 // The name of each input file in messages, by device and inode.
 using Inputs = std::map<std::pair<uint64_t, uint64_t>, std::string>;
 
-// The file itself, no link followed; nullopt for nothing.
+// The status of the path without following a link; nullopt if nothing exists there.
 Result<std::optional<struct stat>> path_status(const fs::path& path) {
   struct stat status{};
   if (::lstat(path.c_str(), &status) == 0) return status;
@@ -48,7 +48,7 @@ void add_file(Inputs& inputs, const fs::path& path, const std::string& what) {
   inputs.try_emplace({status.st_dev, status.st_ino}, fmt::format("{} ({})", what, path.string()));
 }
 
-// The files of a folder and of those in it: weights that lie deeper come with the plan.
+// Adds the files of a folder and its direct subfolders; the plan adds weights that are deeper.
 void add_folder(Inputs& inputs, const InputPath& input) {
   std::error_code error, ignored;
   for (fs::directory_iterator entry(input.path, error), end; !error && entry != end;
@@ -125,7 +125,7 @@ Status refuse_input(const Inputs& inputs, const fs::path& target) {
                      target.string(), found->second);
 }
 
-// A file, or all files of a folder.
+// Rejects a target that is an input file, or a folder that contains one.
 Status refuse_inputs_in(const Inputs& inputs, const fs::path& target) {
   CKPT_ASSIGN(const auto status, path_status(target));
   if (!status) return {};
@@ -135,13 +135,13 @@ Status refuse_inputs_in(const Inputs& inputs, const fs::path& target) {
   return {};
 }
 
-// Whether a run, or a share of one, has left a ledger of this output.
+// Whether a run, or a share of one, has left a ledger for this output.
 Result<bool> has_ledger(const Output& output) {
   return ledgers_at(ledger_path(output)).map([](const auto& found) { return !found.empty(); });
 }
 
-// "OUT.partial" that no ledger speaks of was made by somebody else. Shares have ledgers next to the
-// first output alone.
+// Rejects an "OUT.partial" without a ledger, which another program or user made. Shares have
+// ledgers only next to the first output.
 Status refuse_unknown_leftovers(const Plan& plan, const Output& output, const fs::path& partial) {
   CKPT_ASSIGN(const bool exists, is_there(partial));
   if (!exists) return {};
@@ -170,7 +170,7 @@ Status check_replaceable_folder(Output& output, const ReadOptions& reading) {
   return {};
 }
 
-// By content: what is removed must not hang on a name.
+// Judges by content, because a name must not decide what is removed.
 Status check_replaceable_file(const fs::path& path) {
   const auto source = open_file(path);
   std::array<std::byte, 4> magic{};
@@ -182,7 +182,7 @@ Status check_replaceable_file(const fs::path& path) {
   return not_a_checkpoint(path);
 }
 
-// `names`: of the folder, or of all files.
+// `names` is the folder's name, or the names of all files.
 Status check_replaceable(Output& output, const std::vector<fs::path>& names,
                          const ReadOptions& reading) {
   for (const fs::path& name : names) {
@@ -223,9 +223,9 @@ Status check_output(const Plan& plan, Output& output, const Inputs& inputs,
   return check_replaceable(output, finals, replacing.reading);
 }
 
-// One output that replaces a folder must not take another one with it.
+// Rejects outputs inside each other, because replacing one would remove the other.
 Status check_outputs_apart(const Plan& plan) {
-  std::map<fs::path, size_t> taken;  // by the outputs so far; what is in a folder comes after it
+  std::map<fs::path, size_t> taken;  // by earlier outputs; content sorts after its folder
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
     const fs::path own = real_place(plan.outputs[i].path),
                    partial = real_place(partial_path(plan.outputs[i]));
@@ -251,12 +251,12 @@ Status check_outputs_apart(const Plan& plan) {
   return {};
 }
 
-// Endings of weights in one file: those that name a file of ckpt, and those of other programs.
+// File endings of weights: those that ckpt writes, and those of other programs.
 constexpr std::string_view kOwnEndings[] = {".gguf", ".safetensors"};
 constexpr std::string_view kOtherEndings[] = {".bin",  ".pt", ".pth", ".ckpt", ".pkl",
                                               ".onnx", ".h5", ".npz", ".ggml"};
 
-// Whoever types the name of a file does not expect a folder of that name.
+// Rejects a file ending for a folder, because users who type it expect a file.
 Status refuse_other_ending(const fs::path& out) {
   const std::string ending = out.extension().string(), lower = lower_case(ending);
   const bool is_own = std::ranges::find(kOwnEndings, lower) != std::end(kOwnEndings);
@@ -322,7 +322,7 @@ Result<bool> goes_into(const fs::path& out, const Layout& layout) {
   fs::directory_iterator entry(out, error), end;
   for (; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    // Of the file system, at the top of many a disk.
+    // Linux file systems have lost+found in their top folder.
     is_empty = is_empty && (name == "lost+found" || name.starts_with(kTemporary));
     is_begun = is_begun || name.starts_with(std::string(kTemporary) + ".ledger");
   }

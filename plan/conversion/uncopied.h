@@ -1,4 +1,4 @@
-// Notes on files of a folder that matter to its readers, and that ckpt does not copy.
+// Notes files of a folder that its users need but that ckpt does not copy.
 #pragma once
 
 #include "core/model/checkpoint.h"
@@ -7,14 +7,14 @@
 
 namespace ckpt {
 
-// Removes adapter_config.json from a model that is read from the folder `in`, whose weights are not
-// the adapter's: without those it would name an adapter that does not exist. Notes this, unless one
-// of `steps` merges the adapter.
+// Removes adapter_config.json from a model that was read from the folder `in` without adapter
+// weights: in OUT it would name an adapter that does not exist. Notes this, unless one of `steps`
+// merges the adapter.
 void leave_adapter(Checkpoint& model, const std::filesystem::path& in,
                    const std::vector<Step>& steps, const Context& context);
 
-// Names code and modules that are missing in `output`, a new folder. From then on `output` has no
-// code: the doctor, which may be asked about it, finds what a reader of OUT would.
+// Names code and modules that are missing in `output`, a new folder. Marks `output` as having no
+// code, so that the doctor finds what users of OUT would find.
 void note_uncopied(Checkpoint& output, const Context& context);
 
 }  // namespace ckpt

@@ -11,20 +11,20 @@
 namespace ckpt {
 namespace {
 
-// A folder of quantized weights becomes what it stands for; nothing is rounded.
+// Turns quantized weights of a folder into the values that they represent, without rounding.
 Result<Checkpoint> as_values(Checkpoint checkpoint) {
   if (checkpoint.format != "safetensors") return checkpoint;
   const Transform* dequantize = find_transform("dequantize");
   CKPT_CHECK(dequantize != nullptr);
   Options options;
   options.add("type", "f32");
-  options.add("folds", "keep");  // compared as they are
+  options.add("folds", "keep");  // AWQ folds are compared unchanged
   Context context;
   context.codecs = all_codecs();
   return dequantize->apply(std::move(checkpoint), options, context);
 }
 
-// Experts that are read as what they decode to: only such can be stacked.
+// Decodes experts to floats, because only plain tensors can be stacked.
 Checkpoint with_decoded_experts(Checkpoint checkpoint) {
   const Codec& f32 = plain_codec(all_codecs(), Dtype::kF32);
   for (Tensor& tensor : checkpoint.tensors) {
@@ -35,8 +35,8 @@ Checkpoint with_decoded_experts(Checkpoint checkpoint) {
   return checkpoint;
 }
 
-// NVFP4 in GGUF has separate tensor scales: "X.scale", one for each matrix of "X.weight". They
-// stay when the weights become another type: llama.cpp multiplies products of any type with them.
+// Applies the separate tensor scales of NVFP4 in GGUF ("X.scale", one per matrix of "X.weight").
+// They remain if the weights get another type: llama.cpp applies them to products of any type.
 Status apply_gguf_scales(Checkpoint& checkpoint) {
   constexpr uint64_t kMaxMatrices = 1 << 16;
   if (checkpoint.format != "gguf") return {};

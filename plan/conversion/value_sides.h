@@ -1,4 +1,4 @@
-// Two checkpoints as values, tensor by tensor, for comparison.
+// Two checkpoints as decoded values, tensor by tensor, for comparison.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@ namespace ckpt {
 
 struct ValueSides {
   Checkpoint a, b;
-  bool are_bridged = false;        // they were stored in different forms: names are GGUF's now
+  bool are_bridged = false;        // different forms: both now have GGUF names
   std::vector<std::string> notes;  // what the comparison omits
 };
 
-// Quantized weights become the unrounded values of dequantize; if the two have different forms (a
-// folder and a GGUF, text and wrapped, stacks of experts and single experts), both get the form of
-// a GGUF. Fails: as dequantize and to_one_form.
+// Dequantizes quantized weights without rounding. If the two have different forms (a folder and a
+// GGUF, text and wrapped, stacks of experts and single experts), both get the form of a GGUF.
+// Fails: as dequantize and to_one_form.
 Result<ValueSides> value_sides(Checkpoint a, Checkpoint b);
 
 }  // namespace ckpt

@@ -12,31 +12,32 @@
 namespace ckpt {
 
 struct Artifact {
-  std::vector<ArtifactLayer> layers;         // those with a path are files of the folder
-  std::map<std::string, std::string> texts;  // of the others and of the config, by SHA-256
+  std::vector<ArtifactLayer> layers;         // layers with a path are files of the folder
+  std::map<std::string, std::string> texts;  // content of other layers and the config, by SHA-256
   std::string config, config_type;
   std::string manifest, manifest_type;
-  std::string modelfile = {};  // what `ollama create` would read; else empty
-  // For an index: the manifests that `manifest` names, by their SHA-256.
+  std::string modelfile = {};  // an equivalent Modelfile for `ollama create`; else empty
+  // For an index: the manifests that `manifest` names, by SHA-256.
   std::map<std::string, std::string> named_manifests = {};
-  bool has_tar_layers = false;  // each layer is a tar with its file
+  bool has_tar_layers = false;  // each layer is a tar that contains its file
 };
 
-// The artifact of the form `shipment.as`. Reads all files if tars have to be hashed. Fails: kUsage
-// for an unknown form; as the functions below.
+// Makes an artifact of the form `shipment.as`. Reads all files if layers are tars, which must be
+// hashed. Fails: kUsage for an unknown form; as the functions below.
 Result<Artifact> artifact_of(const Shipment& shipment, const SendOptions& options);
 
-// For programs that mount only container images: a layer for each file, a tar with models/PATH in
-// it. Fails: kUsage for names that layers reserve.
+// Makes a container image, for programs that mount only images: a layer per file, each a tar with
+// models/PATH. Fails: kUsage for names that layers reserve.
 Result<Artifact> image_artifact(const Shipment& shipment, const SendOptions& options);
 
-// For Ollama. Fails: kUsage if the folder has no GGUF, several models or a split model.
+// Makes a model for Ollama. Fails: kUsage for no GGUF, several models or a split model.
 Result<Artifact> ollama_artifact(const Shipment& shipment);
 
-// ModelPack v1: a layer for each file, weights first. Identical folders give identical manifests.
+// Makes a ModelPack v1 artifact: a layer per file, weights first. Equal folders give equal
+// manifests.
 Result<Artifact> modelpack_artifact(const Shipment& shipment);
 
-// The name of the mixture, by general.file_type; empty if it is absent or unknown.
+// The name of the mixture that general.file_type states; empty if it is absent or unknown.
 std::string file_type_of(const Metadata& metadata);
 uint64_t parameters_of(const Checkpoint& checkpoint);
 

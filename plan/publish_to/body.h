@@ -1,4 +1,4 @@
-// Files of a shipment as bodies of requests.
+// Bodies of HTTP requests from files of a shipment.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace ckpt {
 
-// How much of a shipment was sent, for a progress line. Thread-safe.
+// Counts the sent bytes of a shipment for a progress line. Thread-safe.
 class SentBytes {
  public:
   SentBytes(std::unique_ptr<Progress> progress, uint64_t total_bytes)
@@ -24,17 +24,17 @@ class SentBytes {
   uint64_t done_bytes_ = 0, total_bytes_ = 0;
 };
 
-// A file of the shipment, read when it is sent. `sent` may be null, and outlives the body. Fails:
-// as open_shipped(); reading fails with kInterrupted when the observer cancels.
+// The body for a file of the shipment, read while it is sent. `sent` may be null and must outlive
+// the body. Fails: as open_shipped(); reading fails with kInterrupted if the observer cancels.
 Result<HttpBody> body_of(const Shipment& shipment, const std::string& name,
                          const SendOptions& options, SentBytes* sent);
 
-// Bytes of `body`.
+// The given range of `body`.
 HttpBody part_of(HttpBody body, uint64_t offset_bytes, uint64_t size_bytes);
-// The SHA-256 of all of it, read a little at a time. Fails: as read().
+// The SHA-256 of the entire body, which is read in pieces. Fails: as read().
 Result<std::string> digest_of_body(const HttpBody& body);
 
-// `file` as the only member of a tar, models/NAME.
+// A tar with `file` as its only member, models/NAME.
 HttpBody tar_of(const std::string& name, HttpBody file);
 
 }  // namespace ckpt

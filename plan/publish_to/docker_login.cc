@@ -1,4 +1,4 @@
-// Who we are to a registry: from files and programs of `docker login` and `podman login`.
+// Finds logins for a registry in files and helper programs of `docker login` and `podman login`.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ namespace {
 
 constexpr uint64_t kMaxLoginBytes = 1 << 20;
 
-// Files that may hold logins, the first that knows the host counts.
+// Files that may contain logins; the first that knows the host is used.
 std::vector<fs::path> login_files() {
   std::vector<fs::path> out;
   const auto add = [&](const char* variable, const char* below) {
@@ -35,7 +35,7 @@ std::vector<fs::path> login_files() {
   return out;
 }
 
-// Docker Hub's logins have a name of their own.
+// The keys under which a host's login is stored; Docker Hub has a special key.
 std::vector<std::string> keys_of(const std::string& host) {
   if (host == "registry-1.docker.io" || host == "docker.io") {
     return {"https://index.docker.io/v1/", "docker.io", "registry-1.docker.io"};
@@ -43,7 +43,7 @@ std::vector<std::string> keys_of(const std::string& host) {
   return {host, "https://" + host, "http://" + host};
 }
 
-// "user:password" in base64; a password may hold colons.
+// Decodes "user:password" from base64; a password may contain colons.
 Result<RegistryLogin> login_in(const JsonValue& entry) {
   RegistryLogin login;
   if (const std::string* token = text_of(entry, "identitytoken")) login.identity_token = *token;
@@ -72,8 +72,8 @@ std::string read_until_end(int from) {
   return out;
 }
 
-// stdout of `program get` with `host` on stdin; empty where it fails, as it does for a host that it
-// does not know. Fails: kUsage if the program does not exist.
+// Runs `program get` with `host` on stdin and returns its stdout, or "" if it fails, as it does for
+// an unknown host. Fails: kUsage if the program does not exist.
 Result<std::string> ask_program(const std::string& program, const std::string& host) {
   int to[2], from[2];
   if (::pipe2(to, O_CLOEXEC) != 0) return io_failure(program, "cannot be started", errno);
@@ -90,7 +90,7 @@ Result<std::string> ask_program(const std::string& program, const std::string& h
   if (child.start(arguments) != 0) {
     return misuse("{}: cannot be started, and the login of {} is kept by it", program, host);
   }
-  // A host is shorter than what a pipe holds.
+  // A pipe can hold a host name, so this write does not block.
   const bool is_asked = ::write(to_write.get(), host.data(), host.size()) >= 0;
   to_write = Descriptor();
   from_write = Descriptor();
@@ -99,7 +99,7 @@ Result<std::string> ask_program(const std::string& program, const std::string& h
   return is_answered ? std::move(answer) : std::string();
 }
 
-// Of a credential helper. Fails as ask_program() does, and kUsage for an answer that is not JSON.
+// Gets a login from a credential helper. Fails as ask_program() does, and kUsage for invalid JSON.
 Result<RegistryLogin> login_by_program(const std::string& name, const std::string& key) {
   const bool is_word = name.find_first_not_of(
                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -1,6 +1,6 @@
-// A folder as a container image without a program, which containerd and KServe mount as a volume.
-// They take images alone, for the architecture of the machine: an index names one for each. In
-// layers, ".wh.NAME" deletes NAME of the layers below (opencontainers/image-spec layer.md).
+// Makes a container image without a program, which containerd and KServe mount as a volume. They
+// accept only images for the machine's architecture, so an index names one per architecture. In
+// layers, ".wh.NAME" deletes NAME of lower layers (opencontainers/image-spec layer.md).
 #include <algorithm>
 #include <array>
 
@@ -15,7 +15,7 @@ namespace {
 constexpr std::array<std::string_view, 3> kArtifactForms{"modelpack", "image", "ollama"};
 constexpr std::array<std::string_view, 2> kImageArchitectures{"amd64", "arm64"};
 
-// Fails: kUsage for a file or folder that layers cannot hold.
+// Fails: kUsage for a file or folder name that layers cannot contain.
 Status check_image_names(const Shipment& shipment) {
   for (const FileDigest& file : shipment.files) {
     if (("/" + file.name).find("/.wh.") == std::string::npos) continue;
@@ -66,7 +66,7 @@ Result<Artifact> image_artifact(const Shipment& shipment, const SendOptions& opt
     out.layers.push_back({std::string(kTarLayerType), "", file.size_bytes, file.name});
   }
   std::ranges::sort(out.layers, {}, &ArtifactLayer::path);
-  if (!shipment.states.empty()) {  // else nothing is hashed yet
+  if (!shipment.states.empty()) {  // otherwise nothing is hashed yet
     SentBytes progress(options.observer->progress("hashing layers"), total_bytes);
     CKPT_TRY(for_each_parallel(out.layers.size(), options.threads, [&](size_t i) -> Status {
       ArtifactLayer& layer = out.layers[i];

@@ -1,4 +1,4 @@
-// A folder as a ModelPack artifact: a layer for each file, whose digest is the file's.
+// Makes a ModelPack artifact of a folder: a layer per file, whose digest is that of the file.
 #include <algorithm>
 #include <array>
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kMaxConfigBytes = 16 << 20;
 
-// Null if the file is missing or not JSON: people ship any file.
+// Parses a file; null if it is missing or not JSON, because a folder may contain any file.
 JsonValue json_of(const Shipment& shipment, const std::string& name) {
   if (!shipment.has(name)) return nullptr;
   const fs::path path = shipment.folder / name;
@@ -29,7 +29,7 @@ std::string lower_text(const JsonValue& json, std::string_view key) {
   return text == nullptr ? "" : lower_case(*text);
 }
 
-// "nvfp4", "fp8", "gptq": how the folder says that it is quantized.
+// How the folder declares its quantization: "nvfp4", "fp8", "gptq".
 std::string quantization_of(const JsonValue& config, const JsonValue& exported) {
   const JsonValue* const declared = known(exported, "quantization");
   const JsonValue* const own = known(config, "quantization_config");
@@ -43,7 +43,7 @@ std::string quantization_of(const JsonValue& config, const JsonValue& exported) 
   return "";
 }
 
-// Facts that folders of Hugging Face say of themselves.
+// Adds facts that the config.json of a Hugging Face folder declares.
 void add_folder_facts(const Shipment& shipment, ModelPackFacts& facts) {
   const JsonValue config = json_of(shipment, "config.json");
   facts.family = lower_text(config, "model_type");
@@ -55,7 +55,7 @@ void add_folder_facts(const Shipment& shipment, ModelPackFacts& facts) {
   facts.quantization = quantization_of(config, json_of(shipment, "hf_quant_config.json"));
 }
 
-// Of the GGUF files that are models; a file that cannot be read says nothing.
+// Adds facts of the GGUF files that are models. An unreadable file adds nothing.
 void add_gguf_facts(const Shipment& shipment, ModelPackFacts& facts) {
   for (const FileDigest& file : shipment.files) {
     if (!has_ending(file.name, ".gguf")) continue;
@@ -64,7 +64,7 @@ void add_gguf_facts(const Shipment& shipment, ModelPackFacts& facts) {
     const std::string* const family = read->metadata.find_text("general.architecture");
     const std::string type = file_type_of(read->metadata);
     if (family != nullptr) facts.family = *family;
-    // Of files with several types none is the artifact's.
+    // Files of different types make the artifact "mixed".
     facts.quantization = facts.quantization.empty() || facts.quantization == type ? type : "mixed";
   }
   if (facts.quantization == "mixed") facts.quantization.clear();

@@ -19,8 +19,8 @@ namespace ckpt {
 namespace {
 
 constexpr uint64_t kChunkBytes = uint64_t{32} << 20;
-constexpr int kUploadTries = 5;              // without progress in between
-constexpr long kRegistryStallSeconds = 300;  // it may copy a blob before it answers
+constexpr int kUploadTries = 5;              // limit on tries without progress
+constexpr long kRegistryStallSeconds = 300;  // a registry may copy a blob before answering
 constexpr std::string_view kOciPrefix = "oci://";
 constexpr uint64_t kMaxManifestBytes = 16 << 20;
 constexpr std::string_view kManifestTypes =
@@ -32,7 +32,7 @@ bool consists_of(std::string_view text, std::string_view allowed) {
   return !text.empty() && text.find_first_not_of(allowed) == text.npos;
 }
 
-// [a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*, parts between slashes.
+// Matches [a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*, with parts between slashes.
 bool is_repository_name(std::string_view name) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyz0123456789";
   if (!consists_of(name, "abcdefghijklmnopqrstuvwxyz0123456789._-/")) return false;
@@ -66,7 +66,7 @@ bool is_digest_word(std::string_view text) {
          consists_of(text.substr(kAlgorithm.size()), "0123456789abcdef");
 }
 
-// The words of the registry's own error, if it has some.
+// The text of the registry's error, if it sent one.
 std::string registry_words(const HttpResponse& response) {
   const auto json = parse_json("", response.body);
   const JsonValue* const errors = json ? known(*json, "errors") : nullptr;
@@ -85,7 +85,7 @@ Failure refused(const HttpResponse& response) {
   return Failure(std::move(error));
 }
 
-// key="value" pairs of a challenge; keys in lower case.
+// Parses the key="value" pairs of a challenge; keys are in lower case.
 std::map<std::string, std::string> challenge_words(std::string_view text) {
   std::map<std::string, std::string> out;
   for (size_t at = text.find(' '); at < text.size();) {
@@ -113,8 +113,8 @@ void wait_before_try(int failures) {
   std::this_thread::sleep_for(std::chrono::milliseconds(250 << std::min(failures, 5)));
 }
 
-// "0-LAST", from which more is sent; nullopt where the registry says nothing. One byte or none look
-// alike, so both count as none.
+// How many bytes the registry has, by its range "0-LAST"; `if_silent` without that header. "0-0"
+// stands for none or one byte, so it counts as none.
 uint64_t received_bytes(const HttpResponse& response, uint64_t if_silent) {
   const std::string* const range = response.header("range");
   if (range == nullptr) return if_silent;
@@ -175,13 +175,13 @@ HttpRequest OciRepository::request(std::string method, const std::string& below)
   return out;
 }
 
-// With the login that the registry asked for, renewed once when it has run out.
+// Sends with the login that the registry asked for, and logs in once more if it has expired.
 Result<HttpResponse> OciRepository::send(HttpRequest request) {
   for (bool is_second = false;; is_second = true) {
     {
       const std::lock_guard lock(mutex_);
       request.credentials.clear();
-      // A session may be on another host, which is not who we logged in to.
+      // A session may be on another host, which must not get our login.
       if (!authorization_.empty() && request.url.is_same_origin(address_.registry)) {
         request.credentials = {{"Authorization", authorization_}};
       }
@@ -214,9 +214,9 @@ Status OciRepository::log_in(const HttpResponse& refusal) {
 Result<std::string> OciRepository::fetch_token(const std::string& challenge,
                                                const Url& refused_by) {
   auto words = challenge_words(challenge);
-  CKPT_TRY(in("token server", parse_url(words["realm"])));  // not relative
+  CKPT_TRY(in("token server", parse_url(words["realm"])));  // not a relative URL
   CKPT_ASSIGN(Url realm, in("token server", named_url(refused_by, words["realm"], true)));
-  // A server may name any host as its token server, but a password travels encrypted.
+  // A registry may name any host as its token server, but a password is only sent encrypted.
   const bool is_safe = realm.scheme == "https" || realm.host == address_.registry.host;
   const std::string scope = fmt::format("repository:{}:pull,push", address_.repository);
   HttpRequest ask;
@@ -273,7 +273,7 @@ Result<bool> OciRepository::has_blob(const std::string& sha256) {
 Result<Url> OciRepository::begin_upload() {
   HttpRequest post = request("POST", "blobs/uploads/");
   post.body = HttpBody::of("");
-  post.may_repeat = true;  // a session that nobody uses is removed by the registry
+  post.may_repeat = true;  // the registry removes sessions that nobody uses
   CKPT_ASSIGN(const HttpResponse response, send(std::move(post)));
   const std::string* const location = response.header("location");
   if (response.status != 202 || location == nullptr) return refused(response);
@@ -299,14 +299,14 @@ Status OciRepository::finish_upload(const Url& session, const std::string& sha25
   return refused(response);
 }
 
-// A body that was cut may have left bytes in its session, so each try has a new one.
+// Sends a body in one request. Each try uses a new session, as an aborted one may have left bytes.
 Status OciRepository::put_whole(const std::string& sha256, const HttpBody& body) {
   for (int failures = 0;;) {
     CKPT_ASSIGN(const Url session, begin_upload());
     Status done = finish_upload(session, sha256, body);
     ++failures;
-    // libcurl repeats a request by itself where a connection that it kept is broken, and the
-    // registry then has the start twice.
+    // libcurl itself repeats a request on a broken connection; the registry then has the beginning
+    // twice and reports a wrong digest, so one more try is made.
     const bool may_pass = !done && (done.error().code == ErrorCode::kIo ||
                                     (done.error().code == ErrorCode::kCorrupt && failures == 1));
     if (!may_pass || failures == kUploadTries) return done;
@@ -319,7 +319,7 @@ struct OciRepository::Session {
   uint64_t sent_bytes = 0;
 };
 
-// False where the registry takes no chunks. Fails with kIo where it may have come through in part.
+// Returns false if the registry rejects chunks. Fails with kIo if it may have received a part.
 Result<bool> OciRepository::send_chunk(Session& session, const HttpBody& body) {
   const uint64_t count = std::min(kChunkBytes, body.size_bytes - session.sent_bytes);
   HttpRequest patch = request("PATCH", "");
@@ -343,12 +343,12 @@ Result<bool> OciRepository::send_chunk(Session& session, const HttpBody& body) {
   return refused(response);
 }
 
-// Where a session of this run or of an earlier one resumes: at the start of a new one where the
+// Sets where to continue a session of this run or an earlier one. Starts a new session if the
 // registry has forgotten it.
 Status OciRepository::find_place(Session& session) {
   HttpRequest ask = request("GET", "");
   ask.url = session.url;
-  // A query may hold the state of a moment ago, with which some registries give no answer.
+  // The query may hold outdated state, with which some registries do not answer.
   for (const bool has_query : {true, false}) {
     if (!has_query) ask.url.query.clear();
     CKPT_ASSIGN(const HttpResponse response, send(ask));
@@ -376,7 +376,7 @@ Status OciRepository::put_blob(const std::string& sha256, const HttpBody& body) 
   if (is_known) session.url = *kept;
   CKPT_TRY(is_known ? find_place(session) : begin(session));
   Status done = put_chunks(session, sha256, body, note);
-  // The session of an earlier run may hold other bytes.
+  // The session of an earlier run may contain other bytes.
   if (!done && is_known && done.error().code == ErrorCode::kCorrupt) {
     CKPT_TRY(begin(session));
     done = put_chunks(session, sha256, body, note);

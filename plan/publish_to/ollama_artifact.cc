@@ -1,10 +1,10 @@
-// A model for Ollama: a manifest over the GGUF file as it is, so that its digest stays the
-// published one. `ollama create` would write another file.
+// Makes a model for Ollama: a manifest that names the unchanged GGUF file, so that its digest stays
+// the published one. `ollama create` would write another file.
 //
 //   model ▸ projector ▸ adapter ▸ template ▸ system ▸ license ▸ params
 //
-// From 0.30 on Ollama uses the chat template of the GGUF file; a layer "template" would replace it,
-// so there is one only where the folder has a file of that name. Source: ollama/ollama
+// Since 0.30 Ollama uses the chat template of the GGUF file. A layer "template" would replace it,
+// so it is only added if the folder has a file of that name. Source: ollama/ollama
 // server/create.go, createModel().
 #include <algorithm>
 #include <array>
@@ -36,7 +36,7 @@ struct GgufFile {
   Checkpoint checkpoint;
 };
 
-// Fails as ollama_artifact() does.
+// Opens the GGUF files. Fails as ollama_artifact() does.
 Result<std::vector<GgufFile>> gguf_files(const Shipment& shipment) {
   std::vector<GgufFile> out;
   const std::string folder = shipment.folder.string();
@@ -58,14 +58,14 @@ Result<std::vector<GgufFile>> gguf_files(const Shipment& shipment) {
       "{}: no GGUF file; Ollama runs GGUF files", folder);
 }
 
-// "model", "adapter" and others; an importance matrix is an "imatrix".
+// The kind of a GGUF: "model", "adapter" and others; an importance matrix is an "imatrix".
 std::string kind_of(const Checkpoint& checkpoint) {
   if (checkpoint.is_projector()) return "projector";
   const std::string* const type = checkpoint.metadata.find_text("general.type");
   return type == nullptr ? "model" : *type;
 }
 
-// Fails as ollama_artifact() does.
+// Requires that the adapter fits the model. Fails as ollama_artifact() does.
 Status check_adapter(const Shipment& shipment, const GgufFile& adapter, const GgufFile& model) {
   const std::string own = architecture_of(adapter.checkpoint);
   const std::string expected = architecture_of(model.checkpoint);
@@ -74,7 +74,7 @@ Status check_adapter(const Shipment& shipment, const GgufFile& adapter, const Gg
                      shipment.folder.string(), adapter.file->name, own, model.file->name, expected);
 }
 
-// The one model first, then its projector and its adapters. Fails as ollama_artifact() does.
+// Adds the only model, then its projector and adapters. Fails as ollama_artifact() does.
 Result<const GgufFile*> add_weights(const Shipment& shipment, const std::vector<GgufFile>& files,
                                     Artifact& out) {
   const GgufFile* model = nullptr;
@@ -108,7 +108,7 @@ void add_text(Artifact& out, std::string_view kind, std::string content) {
   out.texts[sha256] = std::move(content);
 }
 
-// A Modelfile has no escapes, so it cannot hold a text with this.
+// A Modelfile has no escapes, so it cannot contain a text with this quote.
 constexpr std::string_view kLongQuote = R"(""")";
 
 std::string modelfile_text(const std::string& text) {
@@ -133,7 +133,7 @@ Status add_texts(const Shipment& shipment, Artifact& out) {
   return {};
 }
 
-// A number as Go writes it: the shortest that reads back as the same float.
+// Formats a number as Go does: the shortest text that parses to the same float.
 std::string go_number(double value, bool is_float32) {
   return is_float32 ? fmt::format("{}", static_cast<float>(value)) : fmt::format("{}", value);
 }
@@ -149,13 +149,13 @@ constexpr std::array kSamplingNames{
     SamplingName{"top_p", "general.sampling.top_p", "top_p"},
 };
 
-// Fails: kCorrupt.
+// Requires that a sampling parameter is a finite number. Fails: kCorrupt.
 Status check_sampling(std::string_view key, bool is_number, double value) {
   if (is_number && std::isfinite(value)) return {};
   return corrupt("{}: expected a finite number", key);
 }
 
-// Empty: the file does not say it. Fails: kCorrupt.
+// The parameter in GGUF metadata; empty if absent. Fails: kCorrupt.
 Result<std::string> sampling_in(const Metadata& metadata, std::string_view key) {
   const MetaValue* const value = metadata.find(key);
   if (value == nullptr) return "";
@@ -168,7 +168,7 @@ Result<std::string> sampling_in(const Metadata& metadata, std::string_view key) 
   return natural ? std::to_string(*natural) : std::to_string(*whole);
 }
 
-// The same.
+// The parameter in generation_config.json; empty if absent. Fails: kCorrupt.
 Result<std::string> sampling_in(const JsonValue& config, std::string_view key) {
   const JsonValue* const value = known(config, key);
   if (value == nullptr) return "";
@@ -182,8 +182,8 @@ bool is_finite(const JsonValue& json) {
   return !json.is_number() || std::isfinite(json.get<double>());
 }
 
-// The folder's file "params" as it is. Fails: kCorrupt for a file that is not a JSON object of
-// finite numbers and texts.
+// Reads the folder's file "params" unchanged. Fails: kCorrupt unless it is a JSON object of finite
+// numbers and texts.
 Result<std::vector<OllamaParameter>> parameters_in(const fs::path& path) {
   CKPT_ASSIGN(const std::string text, read_small(path, kMaxOllamaTextBytes));
   CKPT_ASSIGN(const JsonValue values, parse_json(path.string(), text));
@@ -197,8 +197,7 @@ Result<std::vector<OllamaParameter>> parameters_in(const fs::path& path) {
   return out;
 }
 
-// How the folder's generation_config.json or the GGUF file says that the model samples. Fails:
-// kCorrupt.
+// The sampling parameters in generation_config.json or in the GGUF file. Fails: kCorrupt.
 Result<std::vector<OllamaParameter>> sampling_of(const Shipment& shipment, const GgufFile& model) {
   constexpr std::string_view kConfig = "generation_config.json";
   const fs::path path = shipment.folder / kConfig;
@@ -219,7 +218,7 @@ Result<std::vector<OllamaParameter>> sampling_of(const Shipment& shipment, const
   return out;
 }
 
-// Fails: kCorrupt.
+// The parameters for the layer "params". Fails: kCorrupt.
 Result<std::vector<OllamaParameter>> ollama_parameters(const Shipment& shipment,
                                                        const GgufFile& model) {
   CKPT_ASSIGN(std::vector<OllamaParameter> out, shipment.has("params")
@@ -266,7 +265,7 @@ std::string file_type_of(const Metadata& metadata) {
   const auto number = metadata.find_unsigned("general.file_type");
   if (!number) return "";
   for (const TypeInfo& type : all_types()) {
-    // "nvfp4-ggml" is a name of ours alone.
+    // Only ckpt uses the name "nvfp4-ggml".
     if (type.number == *number) return std::string(type.name.substr(0, type.name.find('-')));
   }
   return "";

@@ -1,10 +1,10 @@
-// Places that a published folder is sent to: `ckpt publish DIR --to TARGET`.
+// Targets to which a published folder is sent: `ckpt publish DIR --to TARGET`.
 //
-//   shipment ─ list ─▶ what goes where           before anything is hashed, and for --dry-run
-//            ─ send ─▶ blobs, parts ... and last the one thing that makes them visible
+//   shipment ─ list ─▶ what goes where           before hashing, and for --dry-run
+//            ─ send ─▶ blobs, parts ... and finally the item that makes them visible
 //
 // A target is a file in this folder and a line in targets.cc. Nothing appears under its final name
-// before everything is there; a rerun does not send again what a failed run has sent.
+// before all data has arrived; a rerun does not send again what a failed run has sent.
 #pragma once
 
 #include <algorithm>
@@ -25,60 +25,60 @@ namespace ckpt {
 
 struct Shipment {
   std::filesystem::path folder;
-  // All published files, with the files that were made for them. Before hashing, sha256 is empty.
+  // All published files and generated records. Before hashing, sha256 is empty.
   std::vector<FileDigest> files;
-  std::vector<FileState> states = {};  // of the files when they were hashed, in their order
-  std::string as = {};                 // the form of an artifact: one of artifact_forms()
+  std::vector<FileState> states = {};  // parallel to `files`, taken when hashing
+  std::string as = {};                 // form of an artifact, from artifact_forms()
 
   bool has(std::string_view name) const {
     return std::ranges::find(files, name, &FileDigest::name) != files.end();
   }
 };
 
-// Opens a file of the shipment. Fails: kCorrupt if it changed since it was hashed; kIo.
+// Opens a file of the shipment. Fails: kCorrupt if it changed after hashing; kIo.
 Result<SharedSource> open_shipped(const Shipment& shipment, const std::string& name);
-// Requires that no file changed since it was hashed; called before anything gets its final name.
-// Fails: kCorrupt.
+// Requires that no file changed after hashing. Called before anything gets its final name. Fails:
+// kCorrupt.
 Status check_unchanged(const Shipment& shipment);
 
-// The destination of a file; `file` is empty for items that a target adds itself.
+// The destination of a file; `file` is empty for items that the target adds itself.
 struct Placement {
   std::string file, place;
   uint64_t size_bytes = 0;
 };
 
 struct SendOptions {
-  bool force = false;  // replace what has the name already
+  bool force = false;  // replace what already has the name
   unsigned threads = 0;
   Observer* observer = nullptr;  // never null in send()
 };
 
 struct SentArtifact {
-  std::string address;  // under which it can be fetched from now on
+  std::string address;  // address to fetch it from
   std::string digest;   // of the manifest; empty if the target has none
   uint64_t sent_files = 0, sent_bytes = 0;
-  uint64_t present_files = 0;  // were there already
-  std::string text;            // to be shown: a Modelfile
+  uint64_t present_files = 0;  // files that existed already
+  std::string text;            // text to show: a Modelfile
 };
 
 struct PublishTarget {
-  std::string_view prefix;  // of its addresses
+  std::string_view prefix;  // that its addresses begin with
   std::string_view form;    // "oci://HOST/NAME:TAG"
   std::string_view help;
   // Fails: kUsage for an address or a folder that the target does not accept.
   Result<std::vector<Placement>> (*list)(const std::string& address, const Shipment& shipment);
-  // Requires: list() succeeded, digests are known. Fails: kUsage if something would be replaced;
-  // kIo; kCorrupt for files that changed since they were hashed.
+  // Requires: list() succeeded, digests are known. Fails: kUsage if something would be replaced
+  // without `force`; kIo; kCorrupt for files that changed after hashing.
   Result<SentArtifact> (*send)(const std::string& address, const Shipment& shipment,
                                const SendOptions& options);
 };
 
-// "modelpack", "image", "ollama"; the first is the default.
+// Returns "modelpack", "image", "ollama"; the first is the default.
 std::span<const std::string_view> artifact_forms();
 
-// "hf://ORG/NAME, oci://HOST/NAME:TAG, ...": of all targets.
+// The forms of all targets: "hf://ORG/NAME, oci://HOST/NAME:TAG, ...".
 std::string publish_target_forms();
-// Fails: kUsage, listing the targets.
+// Fails: kUsage; the message lists the targets.
 Result<const PublishTarget*> find_publish_target(const std::string& address);
 
 }  // namespace ckpt

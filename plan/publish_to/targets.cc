@@ -1,4 +1,4 @@
-// The targets of `ckpt publish --to`, one source file each.
+// Lists the targets of `ckpt publish --to`. Each has its own source file.
 #include <algorithm>
 #include <array>
 

@@ -1,11 +1,11 @@
 // --to hf://ORG/NAME[@BRANCH]: one commit in a repository of a Hugging Face hub.
 //
-//   which files are there ▸ large files to the hub's store ▸ one commit on top of the head
+//   list existing files ▸ send large files to the Hub's store ▸ one commit on top of the head
 //
-// Large files that the store has are not sent again, so a failed run is resumed by the next one.
+// Large files that the store already has are not sent again, so the next run resumes a failed one.
 // Files go to the store without Xet:
 //
-//   preupload ─▶ which files are LFS, which are there ─▶ LFS batch ─▶ PUTs ─▶ verify ─▶ one commit
+//   preupload ─▶ which are LFS, which exist ─▶ LFS batch ─▶ PUTs ─▶ verify ─▶ one commit
 //
 // Source: huggingface/huggingface_hub 2.4.0 _commit_api.py, lfs.py.
 #include <algorithm>
@@ -32,13 +32,13 @@ struct HubFile {
   std::string path, sha256;
   uint64_t size_bytes = 0;
   std::string sample;       // its first 512 bytes
-  std::string git_id = {};  // of a small file: git's own id of the content
+  std::string git_id = {};  // for a small file: git's id of the content
   bool is_lfs = false, is_there = false;
 };
 
-// Where the parts of a large file go; one URL and no `part_bytes`: the file in one request.
+// The URLs for the parts of a large file; without `part_bytes`, one URL for the entire file.
 struct HubUpload {
-  size_t file = 0;  // its index
+  size_t file = 0;  // index of the file
   std::vector<Url> parts;
   uint64_t part_bytes = 0;
   std::string finish, verify;  // URLs; may be empty
@@ -69,7 +69,7 @@ bool is_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
 }
 
-// The parts of an action "upload" of the LFS batch. Fails: kCorrupt.
+// Parses an action "upload" of the LFS batch. Fails: kCorrupt.
 Result<HubUpload> upload_of(const Url& hub, size_t index, const HubFile& file,
                             const JsonValue& actions) {
   HubUpload out{index, {}, 0, "", ""};
@@ -102,16 +102,16 @@ Result<HubUpload> upload_of(const Url& hub, size_t index, const HubFile& file,
   return out;
 }
 
-// One branch of a model repository. Thread-safe. All fail as requests do.
+// One branch of a model repository. Thread-safe. All functions fail as requests do.
 class HubRepository {
  public:
   HubRepository(HubAccess access, std::string name, std::string branch)
       : access_(std::move(access)), name_(std::move(name)), branch_(std::move(branch)) {}
 
-  // The commit that the branch is at. Fails: kUsage if the repository does not exist.
+  // The commit at the head of the branch. Fails: kUsage if the repository does not exist.
   Result<std::string> head() const { return hub_commit(access_, {name_, branch_, ""}); }
 
-  // Says of each file whether it is LFS and whether the branch has it already.
+  // Asks for each file whether it is LFS and whether the branch already has it.
   Status ask(std::vector<HubFile>& files) const {
     for (size_t from = 0; from < files.size(); from += kMostFilesOfACall) {
       const size_t end = std::min(files.size(), from + kMostFilesOfACall);
@@ -144,9 +144,9 @@ class HubRepository {
     return {};
   }
 
-  // Uploads of LFS files that the hub does not have.
+  // The uploads for those LFS files that the hub does not have.
   Result<std::vector<HubUpload>> uploads(const std::vector<HubFile>& files) const {
-    std::map<std::string, size_t> wanted;  // by SHA-256: equal files are one object
+    std::map<std::string, size_t> wanted;  // by SHA-256, because equal files are one object
     for (size_t i = 0; i < files.size(); ++i) {
       if (files[i].is_lfs && !files[i].is_there) wanted.emplace(files[i].sha256, i);
     }
@@ -181,8 +181,8 @@ class HubRepository {
     return out;
   }
 
-  // The ETag.
-  // Signed URLs of a store, which refuses requests that carry the token too.
+  // Sends to the signed URL of a store, without the token, with which stores reject requests.
+  // Returns the ETag.
   Result<std::string> put_part(const Url& url, const HttpBody& body) const {
     HttpRequest put;
     put.method = "PUT";
@@ -220,8 +220,8 @@ class HubRepository {
     return send(upload.verify, {{"oid", file.sha256}, {"size", file.size_bytes}});
   }
 
-  // All files appear at once, on top of `parent`. Returns the commit. Fails: kUsage where the
-  // branch has moved.
+  // Makes a commit with all files on top of `parent` and returns it. Fails: kUsage if the branch
+  // has moved.
   Result<std::string> commit(const std::string& lines) const {
     CKPT_ASSIGN(const JsonValue answer,
                 post(fmt::format("/api/models/{}/commit/{}", name_, percent_encoded(branch_)),
@@ -232,7 +232,7 @@ class HubRepository {
   }
 
  private:
-  // All calls but the commit may come twice.
+  // Sends a call that may be repeated, as all calls except the commit may.
   Result<JsonValue> post(const std::string& path, const std::string& body,
                          const std::string& type) const {
     HttpRequest post = hub_request(access_, path);
@@ -251,11 +251,11 @@ class HubRepository {
 };
 
 constexpr uint64_t kSampleBytes = 512;
-constexpr uint64_t kMaxSmallBytes = uint64_t{64} << 20;  // of a file that is part of the commit
+constexpr uint64_t kMaxSmallBytes = uint64_t{64} << 20;  // limit for a file in the commit itself
 constexpr unsigned kHubPartsAtATime = 4;
 constexpr int kCommitTries = 3;
 
-// Fails: kUsage, also for a folder in the repository.
+// Fails: kUsage; folders in the repository are not accepted.
 Result<HubName> parse_hub_target(const std::string& address) {
   CKPT_ASSIGN(HubName hub, in("--to", parse_hub_name(address)));
   if (hub.revision.empty()) hub.revision = "main";
@@ -322,7 +322,7 @@ class HubSender {
 
   Status send_large_files() {
     CKPT_ASSIGN(const std::vector<HubUpload> uploads, repository_.uploads(files_));
-    std::vector<std::pair<size_t, size_t>> jobs;  // upload, part
+    std::vector<std::pair<size_t, size_t>> jobs;  // (upload, part)
     std::vector<std::vector<std::string>> etags;
     uint64_t total_bytes = 0;
     for (size_t i = 0; i < uploads.size(); ++i) {
@@ -378,7 +378,7 @@ class HubSender {
     return out;
   }
 
-  // A lost answer must not make a second commit: the head says whether the first one came through.
+  // Makes the commit. If the answer is lost, the head shows whether the commit was made.
   Result<std::string> commit(const std::string& parent) {
     CKPT_ASSIGN(const std::string lines, lines_of_commit(parent));
     for (int tries = 1;; ++tries) {

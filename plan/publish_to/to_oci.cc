@@ -1,7 +1,7 @@
 // --to oci://HOST/NAME:TAG: an artifact in a registry, which Kubernetes, CRI-O, oras and modctl
-// take by its digest.
+// fetch by its digest.
 //
-//   blobs, several at a time; those that the registry has are not sent ▸ config ▸ manifest
+//   blobs in parallel, except those that the registry has ▸ config ▸ manifest
 #include <mutex>
 #include <set>
 
@@ -35,7 +35,7 @@ Result<std::vector<Placement>> list_oci(const std::string& address, const Shipme
   return out;
 }
 
-// A tag that names another artifact stays, unless the person says otherwise.
+// Rejects a tag that names another artifact, unless `force` is set.
 Status check_tag(OciRepository& repository, const OciAddress& oci, const std::string& digest,
                  bool force) {
   CKPT_ASSIGN(const std::string tagged, repository.tagged());
@@ -86,7 +86,7 @@ class BlobSender {
   SentArtifact sent_;
 };
 
-// Files of one content are one blob.
+// Layers with distinct content; files with equal content share a blob.
 std::vector<ArtifactLayer> different_blobs(const std::vector<ArtifactLayer>& layers) {
   std::set<std::string_view> seen;
   std::vector<ArtifactLayer> out;

@@ -1,7 +1,7 @@
-// --to ollama[:NAME[:TAG]]: Ollama's own model folder, which its server reads at any time.
+// --to ollama[:NAME[:TAG]]: Ollama's local model folder, which its server may read at any time.
 //
 //   $OLLAMA_MODELS/blobs/sha256-HEX                        hard links to the published files
-//   $OLLAMA_MODELS/manifests/HOST/NAMESPACE/MODEL/TAG      last, by one rename
+//   $OLLAMA_MODELS/manifests/HOST/NAMESPACE/MODEL/TAG      written last, by one rename
 //
 // Sources: ollama/ollama types/model/name.go, manifest/paths.go, envconfig/config.go.
 #include <fcntl.h>
@@ -30,13 +30,13 @@ constexpr uint64_t kMaxOllamaManifestBytes = 4 << 20;
 struct OllamaName {
   std::string host = "registry.ollama.ai", space = "library", model, tag = "latest";
 
-  std::string shown() const {  // as `ollama run` takes it
+  std::string shown() const {  // form for `ollama run`
     const bool is_default_host = host == "registry.ollama.ai";
     const std::string front = is_default_host ? (space == "library" ? "" : space + "/")
                                               : fmt::format("{}/{}/", host, space);
     return fmt::format("{}{}:{}", front, model, tag);
   }
-  std::string manifest() const {  // below the model folder
+  std::string manifest() const {  // path below the model folder
     return fmt::format("manifests/{}/{}/{}/{}", host, space, model, tag);
   }
 };
@@ -49,7 +49,7 @@ bool is_name_part(std::string_view part, std::string_view also) {
       part, [&](char c) { return kAlways.find(c) != kAlways.npos || also.find(c) != also.npos; });
 }
 
-// The folder's name for "ollama" alone.
+// Parses the address; "ollama" alone uses the folder's name.
 Result<OllamaName> parse_ollama_name(const std::string& address, const Shipment& shipment) {
   std::error_code error;
   std::string text = address.substr(std::min(kOllamaPrefix.size() + 1, address.size()));
@@ -69,7 +69,7 @@ Result<OllamaName> parse_ollama_name(const std::string& address, const Shipment&
     text.resize(at == text.npos ? 0 : at);
     return at != text.npos;
   };
-  // A host may hold no further slash.
+  // A host contains no further slash.
   if (take_last(name.model) && take_last(name.space)) name.host = text;
   const bool is_form = address == kOllamaPrefix || address[kOllamaPrefix.size()] == ':';
   if (is_form && is_name_part(name.host, "-.:") && is_name_part(name.space, "-") &&
@@ -82,7 +82,7 @@ Result<OllamaName> parse_ollama_name(const std::string& address, const Shipment&
                      address, address == kOllamaPrefix ? name.model : address.substr(7));
 }
 
-// $OLLAMA_MODELS, or ~/.ollama/models. Fails: kUsage where it is not a folder.
+// Returns $OLLAMA_MODELS or ~/.ollama/models. Fails: kUsage if it is not a folder.
 Result<fs::path> ollama_folder() {
   const std::string models = environment("OLLAMA_MODELS"), home = environment("HOME");
   if (models.empty() && home.empty()) {
@@ -118,8 +118,8 @@ class OllamaStore {
   OllamaStore(const OpenFolder& folder, const Shipment& shipment, SentArtifact& sent)
       : folder_(folder), shipment_(shipment), sent_(sent) {}
 
-  // Until this is destroyed: all runs use one temporary name, and no other run may give a name to
-  // another model meanwhile.
+  // Locks the folder until this object is destroyed: all runs share one temporary name, and no
+  // other run may change names of models meanwhile.
   Status lock(Observer& observer) {
     const fs::path blobs = folder_.path() / "blobs";
     CKPT_ASSIGN(lock_, folder_.open_file("blobs", O_RDONLY | O_DIRECTORY));
@@ -143,7 +143,7 @@ class OllamaStore {
       CKPT_TRY(link_file(from, {folder_, kTemporary}, LinkWay::kReflink));
     }
     CKPT_TRY(publish_blob(layer.sha256, layer.size_bytes));
-    if (digest) remember_digest(from, *digest);  // the other name changed the inode
+    if (digest) remember_digest(from, *digest);  // the hard link changed the inode's state
     return {};
   }
 
@@ -154,7 +154,7 @@ class OllamaStore {
     return publish_blob(sha256, content.size());
   }
 
-  // Last: it makes the model visible.
+  // Writes the manifest last, because it makes the model visible.
   Status add_manifest(const OllamaName& name, const std::string& content) {
     CKPT_TRY(folder_.make_folder(fs::path(name.manifest()).parent_path().string()));
     CKPT_TRY(folder_.sync("blobs"));
@@ -166,8 +166,8 @@ class OllamaStore {
  private:
   static constexpr const char* kTemporary = "blobs/.ckpt-publish.partial";
 
-  // Whether the blob is there already. Its name proves nothing: one that was cut off, damaged or
-  // planted is replaced. A hard link to `same` needs no hash.
+  // Whether a valid blob exists. Its name proves nothing: a truncated, damaged or forged blob is
+  // replaced. A hard link to `same` needs no hashing.
   Result<bool> has(const std::string& sha256, uint64_t size_bytes, const fs::path& same = {}) {
     std::error_code error;
     const fs::path path = folder_.path() / blob_name(sha256);
@@ -202,7 +202,7 @@ class OllamaStore {
   Descriptor lock_;
 };
 
-// A name that leads to another model stays, unless the person says otherwise.
+// Rejects a name that leads to another model, unless `force` is set.
 Status check_ollama_name(const OpenFolder& folder, const OllamaName& name,
                          const std::string& manifest, bool force) {
   CKPT_ASSIGN(const bool exists, is_there(folder.path() / name.manifest()));

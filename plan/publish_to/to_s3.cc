@@ -1,10 +1,10 @@
-// --to s3://BUCKET/PREFIX: the files as objects.
+// --to s3://BUCKET/PREFIX: stores the files as objects.
 //
-//   parts of large files, several at a time    invisible; those of an earlier run are kept
-//   ▸ large files, by the call that joins their parts ▸ small files ▸ the index ▸ SHA256SUMS
+//   parts of large files in parallel           invisible; those of an earlier run are kept
+//   ▸ complete large files from their parts ▸ small files ▸ the index ▸ SHA256SUMS
 //
-// A run that fails for a reason that may pass leaves its parts for the next one; else it removes
-// them, because a bucket keeps and bills parts that nobody sees.
+// After a temporary failure the parts stay for the next run; after any other, they are removed,
+// because a bucket stores and bills parts that nobody sees.
 //
 // Source: AWS, S3 API Reference: PutObject, CreateMultipartUpload, UploadPart, ListParts,
 // CompleteMultipartUpload.
@@ -39,10 +39,10 @@ using S3Parts = std::map<uint32_t, S3Part>;  // by number, from 1
 
 struct S3Object {
   uint64_t size_bytes = 0;
-  std::string sha256;  // as ckpt noted it; empty for objects of others
+  std::string sha256;  // recorded by ckpt; empty for other objects
 };
 
-constexpr std::string_view kDigestHeader = "x-amz-meta-sha256";  // ours
+constexpr std::string_view kDigestHeader = "x-amz-meta-sha256";  // set by ckpt
 constexpr int kPagesOfParts = 32;
 
 std::string escaped_xml(std::string_view text) {
@@ -64,16 +64,15 @@ Failure refused_by_s3(const HttpResponse& response) {
   return Failure(std::move(error));
 }
 
-// As S3 writes checksums.
+// Encodes a SHA-256 as S3 does for checksums (base64).
 std::string checksum_of(std::string_view sha256) {
   const auto bytes = bytes_of_hex(sha256).value_or(std::vector<std::byte>());
   return base64({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-// Writes objects of one bucket, whole or in parts; the server checks each part. Thread-safe after
-// the first find(), which learns in which region the bucket is. All
-// fail as requests do; kUsage where the server refuses who we are or the name is
-// taken.
+// Writes objects of one bucket, in one request or in parts; the server checks each part.
+// Thread-safe after the first find(), which learns the bucket's region. All functions fail as
+// requests do; kUsage if the server denies access or the name is taken.
 class S3Writer {
  public:
   explicit S3Writer(S3Bucket bucket) : bucket_(std::move(bucket)) {}
@@ -89,7 +88,7 @@ class S3Writer {
                     std::string(response.value(kDigestHeader))};
   }
 
-  // The object appears whole. `may_replace`: else one that exists stays.
+  // Writes an object in one request. Without `may_replace`, an existing object stays.
   Status put(const std::string& key, const HttpBody& content, const std::string& sha256,
              bool may_replace) {
     HttpRequest put = request("PUT", key, {});
@@ -103,7 +102,7 @@ class S3Writer {
     return check_made(key, sha256, refused_by_s3(response));
   }
 
-  // The same for every run that sends this object.
+  // Identifies the object's upload across runs.
   std::string address(const std::string& key) const { return bucket_.base.text() + "\n" + key; }
   Result<std::string> begin_upload(const std::string& key, const std::string& sha256) {
     HttpRequest post = request("POST", key, {{"uploads", ""}});
@@ -140,7 +139,7 @@ class S3Writer {
     std::string key, upload;
     uint32_t number = 0;
   };
-  // `sha256` is the body's, and read while it is sent: a part may be larger than memory.
+  // `sha256` is the digest of the body, which is read while sending, as it may exceed the memory.
   Result<S3Part> put_part(const Place& place, const HttpBody& body, const std::string& sha256) {
     HttpRequest put =
         request("PUT", place.key,
@@ -155,7 +154,7 @@ class S3Writer {
     return part;
   }
 
-  // Makes the object visible. `sha256` is that of the whole.
+  // Makes the object visible. `sha256` is the digest of the entire object.
   Status complete(const Place& place, const S3Parts& parts, const std::string& sha256,
                   bool may_replace) {
     std::string xml = "<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">";
@@ -169,11 +168,11 @@ class S3Writer {
     HttpRequest post = request("POST", place.key, {{"uploadId", place.upload}});
     post.headers = {{"Content-Type", "application/xml"}};
     if (!may_replace) post.headers.emplace_back("If-None-Match", "*");
-    post.stall_seconds = 300;  // the server joins the parts
+    post.stall_seconds = 300;  // joining parts takes time
     post.body = HttpBody::of(xml);
     const auto response = send(std::move(post), sha256_of(xml));
     if (!response) return check_made(place.key, sha256, Failure(response.error()));
-    // A failure may come after the headers of a good answer.
+    // The answer may contain an error even if its status is good.
     const bool is_good = response->is_good() && xml_element(response->body, "Code").empty();
     return is_good ? Status() : check_made(place.key, sha256, refused_by_s3(*response));
   }
@@ -192,7 +191,7 @@ class S3Writer {
     return out;
   }
 
-  // Signs the request with its body, which has that SHA-256.
+  // Sends a signed request whose body has this SHA-256.
   Result<HttpResponse> send(HttpRequest request, std::string sha256 = sha256_of("")) {
     const bool needs_body = request.method == "PUT" || request.method == "POST";
     if (needs_body && !request.body) request.body = HttpBody::of("");
@@ -202,7 +201,7 @@ class S3Writer {
     return http_send(request);
   }
 
-  // After a refusal: the answer to an earlier try may have been lost, which made the object.
+  // Checks whether a rejected object exists: an earlier try may have made it and lost the answer.
   Status check_made(const std::string& key, const std::string& sha256, Status refused) {
     const auto there = find(key);
     if (there && *there && (*there)->sha256 == sha256) return {};
@@ -216,7 +215,7 @@ constexpr uint64_t kSmallestPartBytes = uint64_t{32} << 20;
 constexpr uint64_t kMostParts = 10'000;
 constexpr unsigned kPartsAtATime = 4;
 
-// Small files are sent whole; readers look for the last two first.
+// The order of writing: the index and SHA256SUMS come last, because readers look for them first.
 int order_of(const FileDigest& file) {
   if (file.name == kSumsName) return 3;
   if (file.name.ends_with(".index.json")) return 2;
@@ -235,14 +234,14 @@ uint64_t part_bytes(uint64_t size_bytes) {
 }
 
 struct S3Address {
-  std::string bucket, prefix;  // prefix: empty, or with '/' at its end
+  std::string bucket, prefix;  // `prefix` is empty or ends in '/'
 
   std::string shown(std::string_view name) const {
     return fmt::format("s3://{}/{}{}", bucket, prefix, name);
   }
 };
 
-// Fails: kUsage, also for keys that file systems or URLs would make others of.
+// Fails: kUsage, also for keys that file systems or URLs would change.
 Result<S3Address> parse_s3_address(const std::string& address) {
   CKPT_ASSIGN(const S3Name name, in("--to", parse_s3_name(address)));
   const std::string text = "/" + name.key + "/";
@@ -264,12 +263,12 @@ Result<std::vector<Placement>> list_s3(const std::string& address, const Shipmen
   return out;
 }
 
-// `note` holds "SHA256 UPLOAD": the digest that an object gets is fixed as its upload begins, and a
-// server does not say it before the upload ends.
+// An upload in parts. `note` holds "SHA256 UPLOAD", because the object's digest is fixed when the
+// upload begins, and a server does not report it before the upload ends.
 struct S3Upload {
   FileDigest file;
   std::string key, upload = {};
-  S3Parts known = {}, parts = {};  // of an earlier run; of this one
+  S3Parts known = {}, parts = {};  // by an earlier run; by this run
   std::unique_ptr<UploadNote> note = {};
 };
 
@@ -297,7 +296,7 @@ class S3Sender {
   const SentArtifact& sent() const { return sent_; }
 
  private:
-  // Which files are there already, and which are sent in parts.
+  // Finds existing files, and begins the uploads of files that are sent in parts.
   Status list_present_and_parts() {
     for (const FileDigest& file : in_order(shipment_.files)) {
       const std::string key = address_.prefix + file.name;
@@ -330,7 +329,7 @@ class S3Sender {
       const auto known = bucket_.list_parts(upload.key, upload.upload);
       if (known) upload.known = *known;
       if (known) return {};
-    } else if (!upload.upload.empty()) {  // of a file that has changed since
+    } else if (!upload.upload.empty()) {  // upload of a changed file
       (void)bucket_.abort(upload.key, upload.upload);
     }
     CKPT_ASSIGN(upload.upload, bucket_.begin_upload(upload.key, upload.file.sha256));
@@ -375,7 +374,7 @@ class S3Sender {
     return {};
   }
 
-  // From here on files appear.
+  // Makes the files visible.
   Status finish() {
     while (!uploads_.empty()) {
       const S3Upload& upload = uploads_.back();

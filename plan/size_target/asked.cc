@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kMostBits = 32;
 
-// Options that set types conflict with a target: each would take the choice away.
+// Rejects options that set types themselves, because they leave a target no choice.
 Status check_alone(const Conversion& conversion, const std::string& target) {
   const auto refuse = [&](std::string_view option, std::string_view why) {
     return misuse_hint("one of them", "{} and {}: {}", target, option, why);
@@ -39,7 +39,7 @@ Result<double> parse_bits(const std::string& text) {
   return misuse("--target-bits '{}'; expected bits a weight, like 4.6", text);
 }
 
-// "24 GB" is what people write.
+// Accepts "24 GB" with a space, as people write it.
 Result<uint64_t> parse_target_size(std::string text) {
   const size_t space = text.find(' ');
   const bool is_between = space != text.npos && space > 0 && space + 1 < text.size() &&
@@ -75,7 +75,7 @@ Result<std::optional<SizeTarget>> read_size_target(const Conversion& conversion)
 Result<ChosenTarget> resolve_target(Conversion& conversion, bool is_written, Observer& observer,
                                     unsigned threads) {
   if (conversion.target_size.empty() && conversion.target_bits.empty()) return ChosenTarget();
-  CKPT_TRY(recognize(conversion.in));  // what is wrong with IN comes first
+  CKPT_TRY(recognize(conversion.in));  // errors of IN come first
   CKPT_ASSIGN(auto target, read_size_target(conversion));
   CKPT_TRY(refuse_stdout(conversion.target_cache));
   CKPT_TRY(check_own_name("target-cache", conversion.target_cache, conversion));

@@ -9,13 +9,13 @@
 namespace ckpt {
 namespace {
 
-constexpr double kSmallShare = 1.0 / 1024;  // of all weights that are chosen for
-constexpr double kSmallLeastBits = 5.5;     // q5_k
-constexpr double kOutputLeastBits = 4.25;   // iq4_xs
+constexpr double kSmallShare = 1.0 / 1024;  // relative to all free weights
+constexpr double kSmallLeastBits = 5.5;     // that of q5_k
+constexpr double kOutputLeastBits = 4.25;   // that of iq4_xs
 constexpr double kSharedLeastBits = 4.25;
 
-// The choices of each tensor, by index, and in the form of the knapsack. A tensor that
-// has nothing above its floors keeps the type with the least error.
+// The allowed offers of each tensor, as indices and as knapsack items. A tensor without an offer
+// above its floors keeps the type with the lowest error.
 struct Open {
   std::vector<std::vector<uint32_t>> offers;
   std::vector<KnapsackItem> items;

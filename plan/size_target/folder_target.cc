@@ -18,31 +18,31 @@ namespace ckpt {
 namespace {
 
 constexpr uint64_t kScaleBytes = 4;
-constexpr int kMaxHeaderRounds = 8;  // headers and documents depend on the types, too
+constexpr int kMaxHeaderRounds = 8;  // types change the size of headers and documents
 enum FolderType : uint32_t { kAsNvfp4, kAsFp8, kAsFloats };
 constexpr std::string_view kTypeNames[] = {"nvfp4", "fp8", "bf16"};
 
-// A layer that would be NVFP4.
+// A layer that could become NVFP4, with its size in each type.
 struct FreeLayer {
   Tensor weight;
   std::string module;
   uint64_t nvfp4_bytes = 0, fp8_bytes = 0, float_bytes = 0;
 };
-// Layers that get one type.
+// Layers that must share one type.
 struct LayerGroup {
   std::vector<FreeLayer> layers;
-  std::vector<std::string> globs;  // one for all experts of a layer
+  std::vector<std::string> globs;  // one glob for all experts of a layer
 };
 struct FreeFolder {
   std::vector<LayerGroup> groups;
-  bool has_input_scales = false;  // else there is nothing to quantize inputs by
-  bool may_be_fp8 = false;        // whose inputs are quantized, whatever those of NVFP4 are
-  uint64_t file_bytes = 0;        // all layers NVFP4
-  uint64_t plain_bytes = 0;       // the same, or as ModelOpt counts where the target is of bits
-  uint64_t weights = 0;           // of all linear layers
+  bool has_input_scales = false;  // false: inputs cannot be quantized
+  bool may_be_fp8 = false;        // even if NVFP4 layers have unquantized inputs
+  uint64_t file_bytes = 0;        // size with all layers as NVFP4
+  uint64_t plain_bytes = 0;       // the same, or as ModelOpt counts for a target in bits
+  uint64_t weights = 0;           // number of weights in all linear layers
 };
 
-// A layer that ModelOpt counts: it multiplies by its weight, whatever that is stored as.
+// Whether ModelOpt counts the layer: its weight is a factor of a product, in any type.
 bool is_counted(const Tensor& tensor) {
   const bool is_stack =
       tensor.shape.size() == 3 && tensor.name.find(".experts.") != std::string::npos;
@@ -65,7 +65,7 @@ CountedModel count_layers(const Checkpoint& checkpoint) {
   CountedModel out;
   const bool has_head = checkpoint.has_head();
   for (const Tensor& tensor : checkpoint.tensors) {
-    // A head that is tied to the embeddings is a layer too.
+    // Embeddings that are tied to the head count as a layer too.
     const bool is_head = !has_head && tensor.name.ends_with("embed_tokens.weight");
     if (!is_counted(tensor) && !is_head) continue;
     out.bytes += counted_bytes(tensor);
@@ -125,7 +125,7 @@ Result<FreeFolder> find_free_layers(const Conversion& plain, const ConversionInp
     const std::string glob = expert ? literal_glob(expert->front) + "*" : literal_glob(modules[i]);
     if (group.globs.empty() || group.globs.back() != glob) group.globs.push_back(glob);
   }
-  // Of NVFP4 for weights alone no scale tells what is known of the inputs.
+  // For NVFP4 of weights alone, no scale shows whether maxima of the inputs are known.
   const bool has_maxima = plain.to == "nvfp4-w4a16" && plain.flags.has("amax-from");
   out.may_be_fp8 = out.has_input_scales || has_maxima;
   const CountedModel counted = count_layers(made);
@@ -135,7 +135,7 @@ Result<FreeFolder> find_free_layers(const Conversion& plain, const ConversionInp
   return out;
 }
 
-// Errors of NVFP4 and FP8 of each layer, in the order of groups.
+// Measures the errors of NVFP4 and FP8 for each layer, in the order of the groups.
 Result<std::vector<std::vector<double>>> measure_layers(const FreeFolder& folder,
                                                         const Conversion& conversion,
                                                         Observer& observer, unsigned threads) {
@@ -157,7 +157,7 @@ Result<std::vector<std::vector<double>>> measure_layers(const FreeFolder& folder
   return measure_types_once(conversion, asked, observer, threads);
 }
 
-// Layers in the order of groups. An expert has its part of what the stack of all counts.
+// Lists layers in the order of the groups. An expert gets its share of its stack's sensitivity.
 std::vector<RatedTensor> rated_layers(const FreeFolder& folder) {
   std::vector<RatedTensor> out;
   for (const LayerGroup& group : folder.groups) {
@@ -180,7 +180,7 @@ std::vector<RatedTensor> rated_layers(const FreeFolder& folder) {
   return out;
 }
 
-// Of each layer, in the order of groups.
+// The sensitivity of each layer, in the order of the groups.
 std::vector<double> layer_factors(const SensitivityFile& file, std::vector<RatedTensor> layers,
                                   const std::vector<std::vector<double>>& errors) {
   for (size_t i = 0; i < layers.size(); ++i) {
@@ -194,7 +194,7 @@ std::vector<double> layer_factors(const SensitivityFile& file, std::vector<Rated
   return out;
 }
 
-// The choices for each group; its error is the mean of its layers', weighted by sensitivity.
+// The choices for each group; its error is the mean over its layers, weighted by sensitivity.
 std::vector<FreeTensor> group_offers(const FreeFolder& folder, const std::vector<double>& factors,
                                      const std::vector<std::vector<double>>& errors) {
   uint64_t all_weights = 0;
@@ -278,7 +278,7 @@ Conversion with_globs(Conversion conversion, const Options& globs) {
   return conversion;
 }
 
-// A GGUF comes back as floats, in a run of its own.
+// Rejects a GGUF as source: it must first be converted to a folder of floats by a separate run.
 Status check_source(const Conversion& conversion, const SizeTarget& target) {
   if (!conversion.steps.empty() || !conversion.recipe_steps.empty()) return {};
   CKPT_ASSIGN(const Format* format, recognize(conversion.in));
@@ -288,7 +288,7 @@ Status check_source(const Conversion& conversion, const SizeTarget& target) {
                      conversion.in.string());
 }
 
-// A recipe says the type of every layer itself.
+// Rejects a ModelOpt recipe as preset, because it sets the type of every layer itself.
 Status check_preset(const Conversion& conversion, const SizeTarget& target) {
   const auto preset = conversion.flags.get("preset");
   const auto words = find_convert_option("preset")->rule().words();
@@ -317,7 +317,7 @@ Result<std::pair<Conversion, ChosenTypes>> with_chosen_layers(const Conversion& 
   CKPT_TRY(check_preset(conversion, target));
   Conversion quiet = conversion;
   quiet.given.clear();
-  quiet.profiles.clear();  // whose steps come last: layers are chosen by the names before them
+  quiet.profiles.clear();  // their steps run last; layers are chosen before that
   CKPT_ASSIGN(const ConversionInput input, read_input(quiet));
   CKPT_ASSIGN(const FreeFolder folder, find_free_layers(quiet, input, target));
   const std::vector<RatedTensor> layers = rated_layers(folder);

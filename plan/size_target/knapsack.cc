@@ -8,11 +8,11 @@
 namespace ckpt {
 namespace {
 
-constexpr int kPriceSteps = 200;                   // halvings: below the last bit of a double
-constexpr uint64_t kImprovingRounds = 2000;        // each lowers the cost
-constexpr uint64_t kImprovingSteps = 100'000'000;  // choices tried in all of them
-constexpr uint64_t kSearchNodes = 300'000;         // a fraction of a second
-constexpr size_t kSearchItems = 10'000;            // the search is as deep as there are items
+constexpr int kPriceSteps = 200;                   // halvings: enough for a double
+constexpr uint64_t kImprovingRounds = 2000;        // each round lowers the cost
+constexpr uint64_t kImprovingSteps = 100'000'000;  // choices tried in all rounds together
+constexpr uint64_t kSearchNodes = 300'000;         // takes a fraction of a second
+constexpr size_t kSearchItems = 10'000;            // the depth of the search is the number of items
 
 using Items = std::vector<KnapsackItem>;
 using Chosen = std::vector<uint32_t>;
@@ -32,7 +32,7 @@ double priced(const KnapsackChoice& choice, double price) {
   return choice.cost + price * static_cast<double>(choice.size);
 }
 
-// The choice of each item that no other is better than; of equals the first.
+// The best choice of each item; the first among equals.
 template <class IsBetter>
 Chosen choose(const Items& items, const IsBetter& is_better) {
   Chosen out(items.size());
@@ -44,7 +44,7 @@ Chosen choose(const Items& items, const IsBetter& is_better) {
   return out;
 }
 
-// When a byte costs `price`; of equals the smaller.
+// The choice of each item if a byte costs `price`; the smaller among equals.
 Chosen choose_at(const Items& items, double price) {
   return choose(items, [price](const KnapsackChoice& one, const KnapsackChoice& other) {
     const double a = priced(one, price), b = priced(other, price);
@@ -63,7 +63,7 @@ struct PricedAnswer {
   KnapsackAnswer answer;
 };
 
-// The lowest price at which everything fits. Requires: the smallest choices do.
+// The lowest price at which everything fits. Requires: the smallest choices fit.
 PricedAnswer find_price(const Items& items, uint64_t limit) {
   KnapsackAnswer free = sum_up(items, choose_at(items, 0));
   if (free.size <= limit) return {0, std::move(free)};
@@ -92,7 +92,7 @@ PricedAnswer find_price(const Items& items, uint64_t limit) {
   return {high, std::move(best)};
 }
 
-// A change of one item: what it frees and what it costs (both may be negative).
+// A change of one item's choice: the bytes it frees and the cost it adds (each may be negative).
 struct TypeChange {
   uint32_t item, choice;
   int64_t freed;
@@ -145,7 +145,7 @@ class Improver {
     return true;
   }
 
-  // Lets one item become smaller, and another takes the room and gains more than that cost.
+  // Makes one item smaller if another can use the room and gains more than the first loses.
   bool exchange_two() {
     std::vector<TypeChange> smaller, better;
     for (const TypeChange& one : changes()) {
@@ -153,7 +153,7 @@ class Improver {
       if (one.lost < 0) better.push_back(one);
     }
     std::ranges::stable_sort(better, std::greater<>(), &TypeChange::freed);
-    // Of the first n: the best two of different items, so that one of them is not the smaller's.
+    // The two best changes of different items among the first n; one may be the smaller item's.
     struct BestTwo {
       const TypeChange *first = nullptr, *second = nullptr;
     };
@@ -171,7 +171,7 @@ class Improver {
       best_of[i + 1] = two;
     }
     TypeChange give{}, take{};
-    double gain = -1e-12 * answer_.cost;  // less is rounding
+    double gain = -1e-12 * answer_.cost;  // a smaller gain may be a rounding error
     bool found = false;
     for (const TypeChange& one : smaller) {
       const int64_t room = slack() + one.freed;
@@ -198,8 +198,8 @@ class Improver {
   KnapsackAnswer& answer_;
 };
 
-// Looks through what the price leaves open: choices whose cost above the bound is below that of the
-// answer found so far. Depth first, the items with most to decide first.
+// Searches choices that the price leaves open: those whose cost above the bound is lower than that
+// of the best answer so far. Depth first, beginning with the items that have most to decide.
 class Search {
  public:
   Search(const Items& items, uint64_t limit, double price, KnapsackAnswer& answer)

@@ -12,7 +12,7 @@
 namespace ckpt {
 namespace {
 
-// Sampled rows of one matrix of a stack, whose columns have the same weights.
+// Sampled rows of one matrix of a stack. All rows share the weights of the columns.
 struct MatrixRows {
   ConstFloatRows rows;
   std::span<const float> weights;  // empty: equal
@@ -57,7 +57,7 @@ bool searches(const Codec& codec, ScaleSearch search) {
   return codec.scheme == Scheme::kNvfp4 || (has_best && search == ScaleSearch::kBest);
 }
 
-// Bytes of rows in each part of a codec.
+// The encoded bytes of rows, for each part of a codec.
 struct CodedRows {
   std::vector<std::vector<std::byte>> bytes;
   std::vector<std::span<std::byte>> parts;

@@ -31,7 +31,7 @@ constexpr std::string_view kMagic = "ckpt-measured ", kFormat = "1";
 constexpr uint64_t kMaxBytes = uint64_t{64} << 20;
 constexpr std::string_view kOther = "a name that is free, or that an earlier run has written";
 
-// By key, by type.
+// Errors by key, then by type.
 using MeasuredErrors = std::map<std::string, std::map<std::string, double>>;
 
 std::string_view take_until(std::string_view& text, char end) {
@@ -53,7 +53,7 @@ std::string render_kept(const MeasuredErrors& kept) {
   return fmt::format("{}{}\nsha256 {}\n{}", kMagic, kFormat, sha256_of(lines), lines);
 }
 
-// nullopt: damaged, or of another format.
+// Parses a file's content; nullopt if it is damaged or of another format.
 std::optional<MeasuredErrors> parse_kept(std::string_view text) {
   if (take_until(text, '\n') != fmt::format("{}{}", kMagic, kFormat)) return std::nullopt;
   const std::string_view sum = take_until(text, '\n');
@@ -74,7 +74,7 @@ std::optional<MeasuredErrors> parse_kept(std::string_view text) {
   return out;
 }
 
-// The content of `file`; nothing where there is none.
+// The entries in `file`; none if it does not exist.
 Result<MeasuredErrors> read_kept(const OpenFolder& folder, const fs::path& file,
                                  Observer& observer) {
   CKPT_ASSIGN(const bool is_there, folder.has(file.filename().string()));
@@ -108,7 +108,7 @@ Result<MeasuredErrors> read_kept(const OpenFolder& folder, const fs::path& file,
   return MeasuredErrors();
 }
 
-// Entries of all runs, or, where those are too many, of this one, whose keys are given.
+// Renders all entries or, if that would be too large, only those of this run (`keys`).
 std::string text_of(MeasuredErrors& kept, const std::vector<std::string>& keys) {
   std::string text = render_kept(kept);
   if (text.size() <= kMaxBytes) return text;
@@ -129,14 +129,14 @@ Result<std::string> key_of(const TypesToMeasure& asked) {
   for (const InputFile& input : digest.inputs) {
     text += fmt::format(" {} {} {} {}", input.size_bytes, input.modified_ns, input.inode,
                         input.changed_ns);
-    if (input.modified_ns == kTimeUnknown) {  // a key that no later run finds
+    if (input.modified_ns == kTimeUnknown) {  // unique, so that no later run finds it
       text += fmt::format(" {}", std::chrono::system_clock::now().time_since_epoch().count());
     }
   }
   return sha256_of(text);
 }
 
-// For what will be kept, at most: what was kept before, and what is to be measured.
+// An upper limit for the file: the present entries and those to be measured.
 uint64_t room_for(const MeasuredErrors& kept, const std::vector<TypesToMeasure>& missing) {
   constexpr uint64_t kTensorBytes = 256, kErrorBytes = 64;
   uint64_t out = missing.empty() ? 0 : render_kept(kept).size();
@@ -176,7 +176,7 @@ Result<std::vector<std::vector<double>>> measure_types_once(
                             tensors.size() - missing.size(), tensors.size()));
   CKPT_TRY(check_room(file, room_for(kept, missing)));
   CKPT_ASSIGN(const auto measured, measure_types(missing, options));
-  CKPT_TRY(check_files_read());  // else errors of a mixture would be kept under the old state
+  CKPT_TRY(check_files_read());  // inputs that changed would store wrong errors
   for (size_t i = 0; i < missing.size(); ++i) {
     auto& errors = kept[keys[places[i]]];
     for (size_t k = 0; k < measured[i].size(); ++k) {

@@ -9,12 +9,12 @@
 namespace ckpt {
 namespace {
 
-// Measured as the KL divergence of the next token, a unit of relative error, when Gaussian noise is
-// added to one tensor (bench/sensitivity.py), on three models of 2 to 3 million weights: one that
-// was trained (qwen35-micro) and two of random weights. Over ffn_up the trained one has 11 for
-// output, 4 for token_embd, 1.7 for attn_v and ffn_down, 1.2 for attn_output; the others 2, 6 to
-// 18, 3 to 5, 1 and 3 to 5. Numbers below lie between, nearer to the trained one's. They order
-// roles; a large model's own may well be others by a factor of two (docs/TARGETS.md).
+// Measured as the KL divergence of the next token per unit of relative error, with Gaussian noise
+// added to one tensor (bench/sensitivity.py), on three models of 2 to 3 million weights: a trained
+// one (qwen35-micro) and two with random weights. Relative to ffn_up, the trained one has 11 for
+// output, 4 for token_embd, 1.7 for attn_v and ffn_down, 1.2 for attn_output; the others have 2, 6
+// to 18, 3 to 5, 1 and 3 to 5. The numbers below are in between, closer to the trained model. They
+// order roles; a large model may differ by a factor of two (docs/TARGETS.md).
 struct RoleFactor {
   std::string_view role;
   double factor;
@@ -26,8 +26,8 @@ constexpr RoleFactor kRoleFactors[] = {
     {"ssm_out", 1.6},       {"ffn_down", 1.6},  {"ffn_down_exps", 1.6},      {"ffn_gate", 1.2},
     {"ffn_gate_exps", 1.2}, {"ssm_alpha", 0.1}, {"ssm_beta", 0.1},
 };
-constexpr double kOtherFactor = 1;    // ffn_up, and what nobody has measured
-constexpr double kFirstFactor = 1.8;  // of the first layer, over the others
+constexpr double kOtherFactor = 1;    // ffn_up and roles that were not measured
+constexpr double kFirstFactor = 1.8;  // first layer relative to others
 
 }  // namespace
 

@@ -10,11 +10,12 @@
 namespace ckpt {
 namespace {
 
-// Below, a number is as good as 0; above, it is something else. Ratios stay finite.
+// Divergences below the first limit count as 0; above the second, the number is something else. The
+// limits keep ratios finite.
 constexpr double kLeastDivergence = 1e-12, kMostDivergence = 1e4;
 constexpr std::string_view kTypedFigures[] = {"kl of ", "value of "};
 
-// "q6_K" is q6_k; "iq1_m_r4" holds the values of iq1_m in another order.
+// The type in a column's name: "q6_k" for "q6_K". "iq1_m_r4" holds values of iq1_m, reordered.
 std::string type_of_figure(std::string_view figure) {
   for (const std::string_view start : kTypedFigures) {
     if (figure.starts_with(start)) figure.remove_prefix(start.size());
@@ -30,7 +31,7 @@ bool is_divergence(std::string_view figure) {
                              [&](std::string_view start) { return figure.starts_with(start); });
 }
 
-// The file's number for a tensor, and whether it is the stack's; null for nothing.
+// The file's numbers for a tensor, and whether they are those of its stack; null if it has none.
 struct TensorDivergences {
   const std::map<std::string, double>* divergences = nullptr;
   const std::string* name = nullptr;
@@ -52,9 +53,9 @@ double median_of(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-using Ratios = std::map<size_t, double>;  // by tensor
+using Ratios = std::map<size_t, double>;  // keys are indices of tensors
 
-// Of tensors and the divergence that `type` causes in each: divergence over error.
+// Divides the divergences that `type` causes by the type's errors, if all errors are known.
 Ratios ratios_of_type(Ratios divergences, const std::vector<RatedTensor>& tensors,
                       const std::string& type) {
   const bool have_errors = std::ranges::all_of(divergences, [&](const auto& each) {
@@ -143,7 +144,7 @@ Result<SensitivityFile> fitting_sensitivities(const std::filesystem::path& path,
 
 void rate_tensors(const SensitivityFile& file, std::vector<RatedTensor>& tensors) {
   std::vector<TensorDivergences> found;
-  std::map<std::string, Ratios> of_types;  // divergences
+  std::map<std::string, Ratios> of_types;  // divergences by type
   for (size_t i = 0; i < tensors.size(); ++i) {
     found.push_back(find_in_file(file, tensors[i]));
     if (found[i].divergences == nullptr) continue;

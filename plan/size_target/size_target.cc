@@ -14,13 +14,13 @@
 namespace ckpt {
 namespace {
 
-// Their order depends on the model: so many after the first that fits are tried, too.
+// How many mixtures after the first that fits are also tried, as their order depends on the model.
 constexpr int kNeighbors = 2;
-// A choice must promise this part of the mixture's error, or the mixture is taken.
+// A choice must have at most this share of the mixture's error; otherwise the mixture is used.
 constexpr double kClearGain = 0.95;
-constexpr int kMaxSplitRounds = 8;  // of splits, whose headers depend on where files end
+constexpr int kMaxSplitRounds = 8;  // headers of split files depend on where files end
 
-// In the order in which equals are preferred.
+// The types to choose from; earlier ones win ties.
 const std::vector<Dtype>& choosable_types() {
   static const std::vector<Dtype> types = [] {
     std::vector<Dtype> out;
@@ -33,8 +33,8 @@ const std::vector<Dtype>& choosable_types() {
   return types;
 }
 
-// About the larger first. Those that cannot be made of this model, or without an importance matrix,
-// are passed over.
+// The mixtures to compare, roughly from large to small. Mixtures that this model does not allow, or
+// that need an importance matrix that is missing, are skipped later.
 std::vector<TypeInfo> compared_mixtures() {
   std::vector<TypeInfo> out = all_types();
   std::erase_if(out, [](const TypeInfo& type) { return type.target_place == 0; });
@@ -42,7 +42,7 @@ std::vector<TypeInfo> compared_mixtures() {
   return out;
 }
 
-// A conversion whose types are not chosen so far, and its input.
+// A conversion whose types are not chosen yet, and its input.
 struct PendingConversion {
   Conversion conversion;
   ConversionInput input;
@@ -67,11 +67,11 @@ uint64_t coded_bytes(const Tensor& tensor, const Codec& codec) {
   return part_shape(codec.parts[0], tensor.rows(), tensor.row_values()).size_bytes;
 }
 
-// A model as it will be: what is free in it, and how much the rest takes.
+// The planned model: tensors whose type is free, and the size of everything else.
 struct FreeModel {
   std::vector<Tensor> tensors;  // Recoded
-  std::vector<size_t> places;   // of them, in the checkpoint
-  uint64_t fixed_bytes = 0;     // of the files, without these tensors
+  std::vector<size_t> places;   // their indices in the checkpoint
+  uint64_t fixed_bytes = 0;     // size of files without these tensors
   uint64_t alignment = 1;
   uint64_t weights = 0;
   bool has_experts = false, is_tied = false;
@@ -85,14 +85,14 @@ uint64_t metadata_number(const Checkpoint& checkpoint, std::string_view key) {
   return checkpoint.metadata.find_unsigned(fmt::format("{}.{}", *arch, key)).value_or(0);
 }
 
-// A tensor is free when it takes the type that a file is made of.
+// Finds the tensors whose type is free: those that get another type in a q8_0 and a q4_0 plan.
 Result<FreeModel> find_free(const PendingConversion& undecided, const SizeTarget& target) {
   CKPT_ASSIGN(const PlannedConversion wide, plan_as(undecided, "q8_0", true));
   CKPT_ASSIGN(const PlannedConversion narrow, plan_as(undecided, "q4_0", true));
   const Output &a = wide.plan.outputs[0], &b = narrow.plan.outputs[0];
   CKPT_CHECK(a.checkpoint.tensors.size() == b.checkpoint.tensors.size());
   FreeModel out;
-  // Sizes of bits are those of the tensors alone.
+  // A target in bits counts only tensors, not files.
   const bool counts_files = !target.is_of_bits();
   out.alignment =
       counts_files ? std::max<uint64_t>(
@@ -114,7 +114,7 @@ Result<FreeModel> find_free(const PendingConversion& undecided, const SizeTarget
                      "{}: no tensor is left whose type can be chosen", target.text);
 }
 
-// The choices of a tensor, without errors.
+// The types that a tensor may have, without their errors.
 FreeTensor offers_for(const Tensor& tensor, const FreeModel& model) {
   FreeTensor out{tensor.name, tensor.values(), 1, 0, {}};
   const bool has_weights = tensor.recoded().weights != nullptr;
@@ -141,7 +141,7 @@ std::vector<FreeTensor> all_offers(const FreeModel& model) {
   return out;
 }
 
-// Fails: kUsage: the smallest types take more.
+// Fails: kUsage: even the smallest types exceed the target.
 Status check_reachable(const std::vector<FreeTensor>& tensors, const FreeModel& model,
                        const SizeTarget& target) {
   uint64_t least = model.fixed_bytes, most = model.fixed_bytes;
@@ -163,7 +163,7 @@ Status check_reachable(const std::vector<FreeTensor>& tensors, const FreeModel& 
       "{}: too small for this model; possible are {} to {}", target.text, said(least), said(most));
 }
 
-// The largest mixture that fits, and what it makes of the free tensors.
+// The largest mixture that fits, and the types that it gives the free tensors.
 struct FittingMixture {
   std::string_view name;
   std::vector<const Codec*> types;
@@ -194,7 +194,7 @@ Result<std::optional<FittingMixture>> find_mixture(const PendingConversion& unde
   return largest;
 }
 
-// A type that only the mixture uses is measured, too.
+// Adds types that only the mixture uses, so that their errors are measured too.
 void offer_types_of(const FittingMixture& mixture, const FreeModel& model,
                     std::vector<FreeTensor>& tensors) {
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -274,8 +274,8 @@ void add_tensors(const std::vector<FreeTensor>& tensors, const std::vector<const
   }
 }
 
-// Warns where every tensor has the best type on offer: the user may have meant
-// another number. Else "".
+// A warning if every tensor has the best type on offer, because the user may have meant another
+// number; else "".
 std::string note_of_room(const std::vector<FreeTensor>& tensors, const TypeChoice& choice,
                          const SizeTarget& target, const FreeModel& model) {
   double least_cost = 0;
@@ -331,7 +331,7 @@ Result<std::pair<Conversion, ChosenTypes>> with_chosen_types(const Conversion& a
   CKPT_TRY(measure(model, conversion, tensors, observer, threads));
   use_sensitivities(file, model, tensors);
   ChosenTypes out;
-  // 0: there is none, or none that loses anything.
+  // 0 if there is no mixture, or it loses nothing.
   const double mixture_cost = mixture ? cost_of(tensors, mixture->types).value_or(0) : 0;
   if (mixture) {
     out.mixture = mixture->name;

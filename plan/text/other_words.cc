@@ -14,14 +14,14 @@ extern const std::string_view kOtherWords;  // data/other_words.txt
 
 namespace {
 
-// "--kv_cache_qformat" and "--kv-cache-qformat" are one word.
+// Treats "--kv_cache_qformat" and "--kv-cache-qformat" as the same word.
 std::string with_dashes(std::string_view word) {
   std::string out(word);
   std::ranges::replace(out, '_', '-');
   return out;
 }
 
-// Whether `token`, which a row writes as WORD[=VALUE][@VERB], matches the typed word.
+// Whether `token`, written in a row as WORD[=VALUE][@VERB], matches the typed word.
 bool is_asked(std::string_view token, const ForeignWord& asked) {
   const size_t at = std::min(token.find('@'), token.size());
   if (at < token.size() && token.substr(at + 1) != asked.verb) return false;
@@ -32,7 +32,7 @@ bool is_asked(std::string_view token, const ForeignWord& asked) {
          is_same_word(token.substr(equals + 1), with_dashes(asked.value));
 }
 
-// The next column of a row, without the spaces around it.
+// Takes the next column of a row, without surrounding spaces.
 std::string_view take_column(std::string_view& row) {
   std::string_view column = take_word(row, '|');
   while (column.starts_with(' ')) column.remove_prefix(1);

@@ -1,5 +1,5 @@
-// Translates options and commands of other programs, as people type them, into those of ckpt. The
-// table is data/other_words.txt.
+// Translates options and commands of other programs into those of ckpt, by the table
+// data/other_words.txt.
 #pragma once
 
 #include <functional>
@@ -11,14 +11,14 @@ namespace ckpt {
 
 struct ForeignWord {
   std::string word;    // "--qformat", "quantize", or a key of a recipe: "\"dtype\""
-  std::string value;   // as typed; empty: none
-  std::string verb{};  // the command of ckpt that it was typed to
+  std::string value;   // as typed; empty: no value
+  std::string verb{};  // the command of ckpt it was typed for
 };
 
 struct OtherWord {
   bool is_same = false;  // ckpt accepts the word as `ours`
-  std::string ours;      // what to type, with the value filled in; is_same: the name only
-  std::string value;     // is_same: the value in ckpt's form; empty: none was typed
+  std::string ours;      // ckpt's text with the value filled in; is_same: only the name
+  std::string value;     // is_same: the value in ckpt's form; empty: no value
   std::string_view why;  // a clause for the message; may be empty
 };
 

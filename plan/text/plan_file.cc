@@ -20,7 +20,7 @@ namespace {
 
 constexpr uint64_t kPlanFileVersion = 1;
 
-// Where an option of a step stands: in one of two lists of pairs, or as a key of its own.
+// The list of pairs that stores an option of a step, or "" if the option has its own key.
 std::string_view list_of(const ConvertOption& option) {
   if (option.rule().repeats) return "rules";
   return option.step()->step == "export" ? "export" : "";
@@ -32,7 +32,7 @@ std::optional<uint64_t Conversion::*> whole_of(const ConvertOption& option) {
   return count == nullptr ? std::nullopt : std::optional(count->field);
 }
 
-// A URL with the commit that was read.
+// An absolute path, or a URL with the commit that was read.
 std::string absolute(const std::string& path) {
   if (is_url(path)) return pinned_path(path).value_or(path).string();
   std::error_code error;
@@ -40,7 +40,7 @@ std::string absolute(const std::string& path) {
   return error ? path : out.string();
 }
 
-// Not an option: the outputs of a plan name the file as those of convert do.
+// This key is not an option: it keeps the name under which outputs record the importance matrix.
 constexpr std::string_view kImatrixName = "imatrix-name";
 
 using Pairs = std::vector<Options::Pair>;
@@ -51,7 +51,7 @@ JsonText pairs_json(const Pairs& pairs) {
   return out;
 }
 
-// The value of a field; null where it is empty, and for fields with another spelling.
+// The value of a field; null if it is empty, or stored under another spelling.
 JsonText field_json(const Conversion& conversion, const ConvertOption& option) {
   if (const auto* path = std::get_if<fs::path Conversion::*>(&option.field)) {
     const std::string text = (conversion.**path).string();

@@ -1,5 +1,5 @@
-// Matches names of profiles in the spellings that people type. Case and punctuation do not count,
-// except for the dots of a version.
+// Matches names of profiles in the spellings that people type. Ignores case and punctuation, except
+// for the dots of a version.
 #include <algorithm>
 #include <cctype>
 
@@ -10,7 +10,7 @@
 namespace ckpt {
 namespace {
 
-// Letters and digits; the dot of a version counts, others do not.
+// Keeps letters and digits, and dots between digits of a version.
 std::string profile_letters(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {

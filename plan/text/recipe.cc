@@ -21,7 +21,7 @@ constexpr uint64_t kMaxRecipeFileBytes = uint64_t{16} << 20;
 
 Result<std::string> text_of(const JsonText& json, std::string_view key) {
   auto text = json.as_text();
-  const bool is_c_text = text && text->find('\0') == std::string::npos;  // as a path has to be
+  const bool is_c_text = text && text->find('\0') == std::string::npos;  // no NUL, as in a path
   if (is_c_text && !text->empty()) return std::move(*text);
   return misuse("\"{}\": {}; expected text", key, json.dump(0).substr(0, 80));
 }
@@ -36,7 +36,7 @@ Result<std::string> option_text(const OptionRule& rule, const JsonText& value) {
                 value.dump(0).substr(0, 80));
 }
 
-// One value, several in an array, or members of an object, each as "key=value".
+// Reads one value, several in an array, or members of an object, each as "key=value".
 Status read_option(Step& step, const std::string& key, const JsonText& value) {
   const Transform& transform = *step.transform;
   const OptionRule* rule = find_rule(transform.options, key);
@@ -77,14 +77,14 @@ Result<Step> read_step(const JsonText& json) {
   return step;
 }
 
-// Recipes may write a single value without an array around it.
+// Returns the items of an array; a recipe may write a single value without the array.
 std::vector<JsonText> items_of(const JsonText& value) {
   return value.is_array() ? value.items() : std::vector<JsonText>{value};
 }
 
 Status read_also(const JsonText& json, Recipe& recipe) {
   for (const JsonText& item : items_of(json)) {
-    const auto typed = item.as_text();  // OUT=TYPE, as behind --also
+    const auto typed = item.as_text();  // OUT=TYPE, as with --also
     if (const size_t equals = typed ? typed->rfind('=') : 0; equals != 0 && equals != typed->npos) {
       recipe.also.emplace_back(typed->substr(0, equals), typed->substr(equals + 1));
       continue;
@@ -98,7 +98,7 @@ Status read_also(const JsonText& json, Recipe& recipe) {
   return {};
 }
 
-// One text, several in an array, or {"GLOB": "TYPE"}.
+// Reads one text, several in an array, or {"GLOB": "TYPE"}.
 Status read_rules(const std::string& name, const JsonText& value, Recipe& recipe) {
   if (value.is_object() && name == "tensor-type") {
     for (const auto& [glob, type] : value.members()) {
@@ -114,7 +114,7 @@ Status read_rules(const std::string& name, const JsonText& value, Recipe& recipe
   return {};
 }
 
-// An option of the command line, under its own name.
+// Reads a key that is the name of a command-line option.
 Status read_field(const ConvertOption& option, const JsonText& value, Recipe& recipe) {
   const std::string name(option.name);
   const auto add = [&](std::string text) { recipe.options.emplace_back(name, std::move(text)); };
@@ -206,7 +206,7 @@ Status read_key(const JsonText::Member& typed, Recipe& recipe) {
   return {};
 }
 
-// Its paths are relative to `folder`.
+// Reads a recipe whose paths are relative to `folder`.
 Result<Recipe> recipe_of(const JsonText& root, const fs::path& folder) {
   if (!root.is_object()) return misuse("no JSON object");
   Recipe recipe;
@@ -223,7 +223,7 @@ Result<Recipe> recipe_of(const JsonText& root, const fs::path& folder) {
   return recipe;
 }
 
-// JSON begins with a brace or a comment; what comes from a pipe has no name to tell it.
+// Whether a recipe is YAML: by its ending or, on stdin, as JSON begins with a brace or comment.
 bool is_yaml(const fs::path& path, std::string_view text) {
   if (path != "-") return has_ending(path.native(), ".yaml") || has_ending(path.native(), ".yml");
   const size_t at = text.find_first_not_of(" \t\r\n");
@@ -236,7 +236,7 @@ Result<JsonText> parse_root(const fs::path& path, const std::string& text) {
   return JsonText::parse(json);
 }
 
-// Fails: kUsage above the limit; kIo.
+// Fails: kUsage if stdin exceeds the limit; kIo.
 Result<std::string> read_stdin(uint64_t limit_bytes) {
   std::string text;
   char piece[64 * 1024];

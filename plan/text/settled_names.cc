@@ -14,7 +14,7 @@
 namespace ckpt {
 namespace {
 
-// "" for an option that was not typed, or by a recipe alone.
+// The value that was typed; "" if the option was not typed or only set by a recipe.
 std::string typed_value(const Conversion& conversion, std::string_view name) {
   const auto is_typed = [&](const GivenOption& given) {
     return given.name == name && !given.is_from_recipe;
@@ -23,7 +23,7 @@ std::string typed_value(const Conversion& conversion, std::string_view name) {
   return found == conversion.given.end() ? std::string() : found->value;
 }
 
-// A number alone counts bytes, which is seldom what was meant.
+// Notes a small number without a unit: it counts bytes, which is seldom intended.
 void note_bytes(Observer& observer, std::string_view option, std::string_view text,
                 uint64_t bytes) {
   constexpr uint64_t kLeastUsualBytes = 1'000'000;
@@ -32,7 +32,7 @@ void note_bytes(Observer& observer, std::string_view option, std::string_view te
                             bytes, option, text));
 }
 
-// Each size limits files of one format.
+// Requires that each typed size applies to an output, as each limits files of one format.
 Status check_sizes(const Conversion& conversion, Observer& observer) {
   const std::string shard = typed_value(conversion, "shard-size");
   const std::string split = typed_value(conversion, "split-size");

@@ -25,7 +25,7 @@ std::string type_letters(std::string_view text) {
   return out;
 }
 
-// The name of `names` that is `text` but for case and signs; "" when none is.
+// The entry of `names` that equals `text` apart from case and punctuation; "" if none does.
 std::string same_letters(std::string_view text, const std::vector<std::string>& names) {
   const std::string letters = type_letters(text);
   for (const std::string& name : names) {
@@ -45,7 +45,7 @@ std::string alias_of(std::string_view text) {
   return {};
 }
 
-// Advice for types that other programs call by a number or another word: "15", "COPY", "auto".
+// Advice for types that other programs write as a number or another word: "15", "COPY", "auto".
 std::string own_spelling(std::string_view text) {
   for (const TypeInfo& type : all_types()) {
     if (text == fmt::format("{}", type.number)) return std::string(type.name);

@@ -1,6 +1,6 @@
-// Types as they are typed for several outputs at once, or in the place of OUT.
+// Handles several types typed for one OUT, and types typed in place of OUT.
 //
-//   --to q6_k,q5_k_m     OUT model-{type}.gguf     two outputs of one reading
+//   --to q6_k,q5_k_m     OUT model-{type}.gguf     two outputs from reading IN once
 #include <algorithm>
 #include <span>
 
@@ -15,7 +15,7 @@
 namespace ckpt {
 namespace {
 
-// As convert_hf_to_gguf takes it, too; a place in capitals gets the name in capitals.
+// Placeholders, also those of convert_hf_to_gguf; one in capitals gets the type in capitals.
 constexpr std::string_view kPlaces[] = {"{type}", "{ftype}", "{TYPE}", "{FTYPE}"};
 
 bool has_place(std::string_view out) {
@@ -32,7 +32,7 @@ std::string with_type(std::string out, const std::string& type) {
   return out;
 }
 
-// "model-q5_k_m.gguf" for "model.gguf" or "model-bf16.gguf".
+// Names the output by its type: "model-q5_k_m.gguf" for "model.gguf" or "model-bf16.gguf".
 std::string named_by_type(const Conversion& conversion, const std::string& type) {
   const auto in = conversion.in.has_filename() ? conversion.in : conversion.in.parent_path();
   std::string stem = has_ending(in.native(), ".gguf") ? in.stem().string() : in.filename().string();
@@ -73,7 +73,7 @@ std::string line_of_types(const Conversion& conversion, const std::vector<std::s
   return line;
 }
 
-// `llama-quantize model.gguf Q5_K_M` names the output itself; here OUT would be a folder.
+// Rejects a type as OUT, which `llama-quantize model.gguf Q5_K_M` accepts; here it names a folder.
 Status refuse_type_as_out(const Conversion& conversion) {
   const std::string out = conversion.out.string();
   const auto type = target_type_named("", out);

@@ -1,9 +1,9 @@
-// The list of checks and of profiles: the only header of this folder that others include.
+// The list of checks and of profiles. Other folders include only this header of checks/.
 //
-//   Checkpoint ── diagnose(profiles) ──▶ verdicts, findings ── fixes() ──▶ steps in their order
+//   Checkpoint ── diagnose(profiles) ──▶ verdicts, findings ── fixes() ──▶ steps in order
 //
-// Headers, documents, scales of one number and a head that is tied to the embedding are enough for
-// all checks but the deep ones, which read tensors.
+// Most checks need only headers, documents, scales of one number and, if the head is tied, the head
+// and the embedding. Deep checks read all tensors.
 #pragma once
 
 #include <atomic>
@@ -24,36 +24,36 @@ struct ProfileInfo {
   std::string_view name;  // "vllm-0.17"
   std::string_view help;  // "vLLM 0.17 with transformers 4.57"
   std::string_view program, version, date;
-  bool is_released;  // on that day; else its facts were read then
+  bool is_released;  // on that day; false: the day when its facts were read
 };
 std::vector<ProfileInfo> all_profiles();
-// The newest release of each program that reads such a checkpoint. The doctor checks for these if
-// no program is named. Ollama converts few folders itself, so it is checked for GGUF files only.
+// The newest release of each program that reads such a checkpoint; the doctor checks for these if
+// the user names no program. Ollama converts few folders itself, so it only checks GGUF files.
 std::vector<std::string> current_profiles(bool is_gguf);
-// "vllm 0.33": the program and the release of a profile, or of a release without its own profile.
+// Returns "vllm 0.33": the program and release of a profile, or of a release without a profile.
 std::string release_label(std::string_view profile);
-// The name of the profile of a release, or that of a release for which others answer: between two
-// of them, or newer. Empty: not known.
+// Returns the profile of a release. A release between two profiles, or newer than all, keeps its
+// name, and its neighbors answer for it. Empty: the release is unknown.
 std::string release_named(std::string_view name);
-// Whether the profile's program runs GGUF files before all.
+// Whether the profile's program mainly runs GGUF files.
 bool is_for_gguf(std::string_view profile);
 
 // A check as `ckpt list checks` and `ckpt help ID` show it.
 struct CheckInfo {
   std::string_view id, title;
-  std::string_view cause;    // how a checkpoint comes to fail it
-  std::string_view effect;   // what people see
+  std::string_view cause;    // how a checkpoint comes to fail the check
+  std::string_view effect;   // the visible effect
   std::string_view step;     // the step that fixes it; may be empty
-  std::string advice;        // what a person does in addition to the step or instead; may be empty
-  std::string_view example;  // a finding: the place and the fault
+  std::string advice;        // advice in addition to the step or instead; may be empty
+  std::string_view example;  // the place and fault of an example finding
   bool is_deep;
-  // Severity for each profile, in the order of all_profiles(); nullopt: not asked there.
+  // Severity per profile, in the order of all_profiles(); nullopt: the check does not apply.
   std::vector<std::optional<Severity>> severities;
 };
 std::vector<CheckInfo> all_checks();
 
-// Texts that llama.cpp splits differently from the tokenizer, or from that of `base`; appended to
-// `out`. Fails if `base` was not compared.
+// Finds texts that llama.cpp splits differently from the tokenizer, or from that of `base`, and
+// appends findings to `out`. Fails if the comparison with `base` was impossible.
 using TokenizerFindings = std::function<Status(const Checkpoint& checkpoint,
                                                const std::string& base, std::vector<Finding>& out)>;
 
@@ -61,42 +61,42 @@ using Unpacker = std::function<Result<Checkpoint>(const Checkpoint&)>;
 
 struct DiagnosisOptions {
   std::vector<std::string> profiles;  // names; empty: current_profiles()
-  bool deep = false;                  // read tensors too
-  std::string base;                   // the unquantized model's folder, for fixes that need it
-  // Whether a finding may be fixed by this step; null: by any. A step that is not there yet is
-  // only named.
+  bool deep = false;                  // also read tensors
+  std::string base;                   // folder of the unquantized model, for fixes that need it
+  // Whether a finding may propose this step; null: any step. A step that does not exist yet is only
+  // named.
   bool (*has_step)(std::string_view name) = nullptr;
-  // The decoded form of packed weights; null: not known.
+  // Returns the decoded form of packed weights; null: not known.
   PackedForms (*packed_forms)(const Checkpoint& checkpoint) = nullptr;
-  // Of deep checks: told how many bytes of tensors have been read; stops them with kInterrupted.
+  // Receives the bytes of tensors that deep checks have read; stops them with kInterrupted.
   Progress* progress = nullptr;
   const std::atomic<bool>* interrupted = nullptr;
-  // Empty: not known.
+  // Finds differences of tokenizers; empty: not known.
   TokenizerFindings tokenizer_findings = {};
-  // The GGUF that a conversion makes of a folder, without its bytes.
+  // Makes the GGUF that a conversion of the folder would yield, without its bytes.
   Unpacker run_to_gguf = {};
-  // The same tensors, packed weights as floats that are decoded when they are read; deep checks of
-  // their values need it.
+  // Returns the same tensors, with packed weights decoded to floats when read. Deep checks need it
+  // to check values of packed weights.
   Unpacker unpacked = {};
 };
 
-// Fails: kUsage: a profile that is not known; kIo, kCorrupt where checks cannot read; kInterrupted.
+// Fails: kUsage: an unknown profile; kIo, kCorrupt: a check cannot read its input; kInterrupted.
 Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const DiagnosisOptions& options);
-// The diagnosis of a folder that cannot be read at all: no for every profile.
+// The diagnosis of an unreadable folder: no profile loads it.
 Result<Diagnosis> unreadable(const Error& error, const DiagnosisOptions& options);
 
-// The same of a folder whose index does not fit its files, for which reading failed with `error`:
-// `checkpoint` is what programs have of it that do not mind how it does not fit, and for others the
-// answer is that of unreadable().
+// The diagnosis of a folder whose index does not match its files, so that reading failed with
+// `error`. `checkpoint` is what programs read that ignore this kind of misfit; for all others the
+// result is that of unreadable().
 Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const IndexMisfit& misfit,
                                  const Error& error, const DiagnosisOptions& options);
 
-// The steps that the findings of errors and warnings ask for: each once, in the order in which they
-// must be applied. Those that rewrite weights are left out unless `rewrite_weights`.
+// The steps that errors and warnings ask for, without duplicates, in the order in which they must
+// be applied. Steps that rewrite weights are omitted unless `rewrite_weights` is set.
 std::vector<Fix> fixes(const Diagnosis& diagnosis, bool rewrite_weights);
 
-// The shell command that serves `path` there, of a GGUF with its projector if it has one, both as
-// words of a shell; empty for programs that do not serve.
+// The shell command that serves `path`, with its projector if a GGUF has one. Both paths are
+// already quoted. Empty for programs that do not serve.
 std::string serve_command(std::string_view profile, const Checkpoint& checkpoint,
                           const std::string& path, const std::string& projector = {});
 

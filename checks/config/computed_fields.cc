@@ -1,9 +1,8 @@
-// Checks of the numbers that the constructors of vLLM's classes compute with and that no shape is
-// made of.
+// Checks of numbers that constructors of vLLM's classes compute with, other than sizes of tensors.
 //
 // Sources: vLLM 0.17.1 vllm/model_executor/models/ (the classes with a quirk "stops_at"),
 // layers/fused_moe/layer.py, config/model.py; transformers 4.57.6 models/*/configuration_*.py. Each
-// was asked with every kind of value.
+// class was tried with every kind of value.
 #include <algorithm>
 #include <cmath>
 
@@ -13,9 +12,9 @@
 namespace ckpt {
 namespace {
 
-// Fields in the order of their findings, and what of them stops every constructor:
-// bad_value_letter()s. More that stops one class is its quirk "stops_at:FIELD=LETTERS", for a tower
-// the wrapper's.
+// Fields in the order of their findings, and the kinds of values (bad_value_letter()) at which
+// every constructor stops. The quirk "stops_at:FIELD=LETTERS" adds kinds for one class; for a
+// tower, the quirk is that of the wrapper.
 constexpr std::string_view kComputedInText =
     "attention_multiplier logits_scaling query_pre_attn_scalar rope_local_base_freq sliding_window"
     " block_dim block_ff_dim conv_dim head_dim moe_layer_freq n_group topk_group"
@@ -31,7 +30,7 @@ bool is_bad(std::string_view words, std::string_view field, char kind) {
   return !letters.empty() && letters[0].find(kind) != letters[0].npos;
 }
 
-// `json` is the text part's configuration or the tower's.
+// `json` is the configuration of the text part or of the tower.
 void check_rows(const CheckContext& context, bool is_text, const JsonValue& json) {
   if (!is_text && !context.on.has_vision_tensors()) return;
   const std::string place = is_text ? context.on.text_place() : "config.json: vision_config.";
@@ -51,7 +50,7 @@ void check_rows(const CheckContext& context, bool is_text, const JsonValue& json
   }
 }
 
-// Heads of Mamba 2 make up its width, whether a layer has it or not.
+// Mamba 2's heads must fill its width, even if no layer uses it.
 void check_mamba_heads(const CheckContext& context) {
   const Subject& on = context.on;
   const bool fills = has_quirk(on.text_type, "mamba_heads_fill_width");
@@ -72,7 +71,7 @@ void check_mamba_heads(const CheckContext& context) {
                is_made ? "a share" : declared->dump(), *width);
 }
 
-// Which layers rotate, one entry a layer; an empty list counts as none.
+// The list of layers that rotate must have an entry per layer; an empty list counts as absent.
 void check_rotating_layers(const CheckContext& context) {
   const JsonValue& text = context.on.text_config();
   if (!has_quirk(context.on.text_type, "lists_rotating_layers")) return;
@@ -83,7 +82,7 @@ void check_rotating_layers(const CheckContext& context) {
                layers);
 }
 
-// Fields that vLLM's classes ignore; they compute with the usual value.
+// Checks fields that vLLM's classes ignore in favor of a fixed value.
 void check_unread(const CheckContext& context) {
   const Subject& on = context.on;
   const std::string_view type = ruling_type(context);
@@ -113,7 +112,7 @@ void check_unread(const CheckContext& context) {
                "{}; this class has as many as num_attention_heads, {}", *shared, *heads);
 }
 
-// Classes of vLLM that compute windows in all layers or in none.
+// Checks classes of vLLM that apply the window in all layers or in none.
 void check_windows(const CheckContext& context) {
   const JsonValue& text = context.on.text_config();
   if (!has_quirk(ruling_type(context), "slides_in_all_or_none")) return;

@@ -1,9 +1,9 @@
-// Checks of the numbers of config.json: is each one of its kind, whatever the tensors say?
+// Checks that each number in config.json is of the right kind, whatever the tensors are.
 //
 // Sources: vLLM vllm/transformers_utils/model_arch_config_convertor.py, vllm/config/model.py and
 // the constructors of models/llama.py, qwen3.py, qwen3_next.py, qwen3_5.py, qwen3_vl.py of 0.17.1,
-// asked with each number changed (testdata/doctor).
-// Python takes true for 1, so that some of these load; a number in quotes never does.
+// tried with each number changed (testdata/doctor). Python treats true as 1, so some of these load;
+// a number in quotes never does.
 #include <algorithm>
 
 #include "checks/subject/subject.h"
@@ -12,20 +12,20 @@
 namespace ckpt {
 namespace {
 
-// The loader's reaction to numbers that cannot be sizes: U refuses, S accepts and miscomputes.
-// Letters of null, zero, a negative one and true.
+// The loader's reaction to numbers that cannot be sizes: U refuses, S accepts and miscomputes. The
+// letters are for null, zero, a negative number and true.
 struct NumberRule {
   std::string_view keys, letters;
 };
 using NumberRules = std::span<const NumberRule>;
-// Of text models. Numbers that are absent are the class's default; null is not.
+// Rules for text models. An absent number gets the class's default, but null does not.
 constexpr NumberRule kText[] = {
     {"hidden_size vocab_size num_hidden_layers num_attention_heads", "UUUU"},
     {"num_key_value_heads", "-UUS"},
     {"head_dim", "-SUS"},
     {"intermediate_size", "UUUS"},
 };
-// Of text models with layers of gated delta nets.
+// Rules for text models with gated delta net layers.
 constexpr NumberRule kDelta[] = {
     {"hidden_size vocab_size num_hidden_layers num_attention_heads", "UUUU"},
     {"num_key_value_heads", "UUUS"},
@@ -47,7 +47,7 @@ constexpr NumberRule kVision[] = {
     {"temporal_patch_size num_position_embeddings out_hidden_size", "UUUU"},
 };
 
-// "" where the number is a size above zero; else what is wrong, and how it weighs.
+// The fault of a number and its severity; `wrong` is "" for a whole number above zero.
 struct NumberVerdict {
   std::string_view wrong;
   char weight = '-';
@@ -67,7 +67,7 @@ struct Level {
   std::string prefix;
   const JsonValue* json;
   NumberRules rules;
-  bool has_weights = true;  // where there are none, no shape tells 1 from true
+  bool has_weights = true;  // without weights, no shape tells 1 from true
 };
 
 std::vector<Level> levels_of(const Subject& on) {
@@ -130,8 +130,8 @@ const JsonValue* experts_of(const Subject& on) {
   return nullptr;
 }
 
-// llama.cpp divides the experts of any model; other programs have classes, as transformers, which
-// has the field where it reads it.
+// Whether the program chooses experts by groups. llama.cpp does so for any model; for other
+// programs, the class of transformers decides, by whether it has the field.
 bool has_groups(const CheckContext& context) {
   const Family* family = family_of_type(context.on.text_type);
   if (family == nullptr || context.profile.runs_llama_server()) return true;
@@ -142,7 +142,7 @@ bool has_groups(const CheckContext& context) {
   return !section_with(reader, "field n_group=", family->text_type()).empty();
 }
 
-// DeepSeek and those like it choose groups of experts first.
+// Checks the groups of experts that DeepSeek and similar models choose first.
 void check_groups(const CheckContext& context) {
   if (!has_groups(context)) return;
   const uint64_t groups = whole(context.on.text_field("n_group")).value_or(0);
@@ -156,7 +156,7 @@ void check_groups(const CheckContext& context) {
   context.tell("config.json: topk_group", "{}; there are {} groups (n_group)", *most, groups);
 }
 
-// The class makes its embedding with the row of this token.
+// The padding token must have a row in the embedding, because the class looks that row up.
 void check_padding(const CheckContext& context) {
   const Subject& on = context.on;
   const JsonValue* pad = on.text_field("pad_token_id");
@@ -170,7 +170,7 @@ void check_padding(const CheckContext& context) {
   context.tell(on.text_place("pad_token_id"), "{}; vocab_size is {}", pad->dump(), size->dump());
 }
 
-// Fields that a GGUF's key of the family comes from.
+// The configuration fields that the family's GGUF key is made from.
 std::string_view fields_of_key(const Family* family, std::string_view key) {
   const std::span<const KeyRule> none;
   for (const auto list : {family == nullptr ? none : family->keys, kCommonKeys}) {
@@ -180,7 +180,7 @@ std::string_view fields_of_key(const Family* family, std::string_view key) {
   return {};
 }
 
-// The class's own number may be more than there are.
+// The class's default may choose more experts than the model has.
 void check_usual_experts(const CheckContext& context, const Family& family,
                          std::string_view fields) {
   const JsonValue& text = context.on.text_config();
@@ -197,7 +197,7 @@ void check_usual_experts(const CheckContext& context, const Family& family,
   }
 }
 
-// How many experts compute each token.
+// Checks how many experts compute each token.
 void check_chosen_experts(const CheckContext& context) {
   const JsonValue* experts = experts_of(context.on);
   const uint64_t most = whole(experts).value_or(UINT64_MAX);
@@ -207,10 +207,10 @@ void check_chosen_experts(const CheckContext& context) {
   for (const auto field : split_words(fields)) {
     const JsonValue* chosen = member(context.on.text_config(), field);
     if (chosen == nullptr || (chosen->is_null() && experts == nullptr)) continue;
-    // One number for each layer, or for all.
+    // The field is one number for all layers, or a list with a number per layer.
     const bool is_listed = chosen->is_array() && chosen->size() > 1;
     const auto count = whole(is_listed ? *std::ranges::max_element(*chosen) : *chosen);
-    if (count == 0 && most == 0) continue;  // a dense model of a class that may have experts
+    if (count == 0 && most == 0) continue;  // a dense model of a class that can have experts
     if (count && *count > 0 && *count <= most) continue;
     const bool is_refused = !context.profile.serves() && !context.profile.has_transformers_4() &&
                             !chosen->is_number_integer() && !chosen->is_null();
@@ -221,7 +221,7 @@ void check_chosen_experts(const CheckContext& context) {
   }
 }
 
-// transformers' masks and caches are made of the window, in some classes whatever the layers are.
+// transformers builds masks and caches from the window, in some classes for all types of layers.
 void check_window(const CheckContext& context) {
   const JsonValue& text = context.on.text_config();
   const std::vector<std::string> types = context.on.layer_types();
@@ -247,7 +247,7 @@ void check_window(const CheckContext& context) {
   }
 }
 
-// Models that transformers makes, and that fail with their first tokens.
+// Finds models that transformers builds but that fail at their first tokens.
 void check_first_tokens(const CheckContext& context) {
   const JsonValue& text = context.on.text_config();
   if (context.profile.serves() || !text.is_object()) return;
@@ -261,8 +261,8 @@ void check_first_tokens(const CheckContext& context) {
   check_window(context);
 }
 
-// Classes save null for the epsilon of a norm that they do not have. `true` where the family is
-// known, and has no default for another one.
+// Whether the program reads this epsilon. Classes save null for one that they do not have. True if
+// the family is known and has no default for another epsilon.
 bool reads_epsilon(const Subject& on, std::string_view key) {
   const Family* family = family_of_type(on.text_type);
   if (family == nullptr) return false;
@@ -271,7 +271,7 @@ bool reads_epsilon(const Subject& on, std::string_view key) {
   return own == family->defaults.end() || own->field == key;
 }
 
-// Read while it computes, or not at all: nothing stops the loader.
+// These numbers are read while computing, or never, so they do not stop the loader.
 void check_small_numbers(const CheckContext& context) {
   const Subject& on = context.on;
   for (const std::string_view key : {"rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon"}) {
@@ -286,7 +286,7 @@ void check_small_numbers(const CheckContext& context) {
   check_first_tokens(context);
 }
 
-// rope_theta next to the dictionary; inside it where the class has none.
+// Checks rope_theta next to the dictionary, and within it if the class reads only that.
 void check_theta_number(const CheckContext& context) {
   const Subject& on = context.on;
   const bool is_class = !context.profile.serves();
@@ -299,7 +299,7 @@ void check_theta_number(const CheckContext& context) {
   const bool is_unread = family_of_type(on.text_type) == nullptr || rotates_nothing(on) ||
                          has_quirk(on.text_type, "other_theta");
   if (is_class && is_unread) return;
-  // transformers 5 reads the dictionary first, which C17 is about.
+  // transformers 5 reads the dictionary first; check C17 covers it.
   const bool has_inner = rope != nullptr && rope->is_object() && !rope->empty() &&
                          (rope->contains("rope_theta") || rope->begin()->is_object());
   if (is_class && reads_inner && has_inner) return;
@@ -317,7 +317,7 @@ void check_rope_base(const CheckContext& context, const std::string& place, cons
   context.tell(place, "{}; expected a number above zero", base.dump());
 }
 
-// Rotation divides by powers of these, wherever they are.
+// Rotation divides by powers of these bases, wherever config.json has them.
 void check_bases(const CheckContext& context) {
   const JsonValue& text = context.on.text_config();
   const JsonValue* positions = known(text, "position_embedding_type");

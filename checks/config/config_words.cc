@@ -1,11 +1,10 @@
-// Checks of the words of config.json, and of the kinds of its parts: types of numbers, activations,
-// classes, layer types, nested configurations.
+// Checks the words of config.json and the kinds of its parts: dtypes, activations, classes, layer
+// types, nested configurations.
 //
 // Sources: transformers 4.57.6 src/transformers/configuration_utils.py (dtype, layer types); vLLM
 // vllm/config/model.py, model_executor/models/registry.py, models/llama.py, qwen2.py, qwen3.py,
 // qwen3_next.py and layers/activation.py of 0.17.1.
-// Without `architectures` vLLM takes the bare model of model_type, and serves it as one that makes
-// embeddings.
+// Without `architectures` vLLM loads the base model of model_type and serves it for embeddings.
 #include <algorithm>
 #include <tuple>
 
@@ -18,28 +17,28 @@ namespace {
 constexpr std::string_view kDtypes =
     " float32 float16 bfloat16 float64 float half double int8 int16 int32 int64 uint8 bool"
     " float8_e4m3fn float8_e5m2 float4_e2m1fn_x2 ";
-// vLLM's for parts without a gate, and with one.
+// Activations of vLLM for feed-forward parts without a gate, and with one.
 constexpr std::string_view kActivations =
     " gelu gelu_fast gelu_new gelu_pytorch_tanh relu relu2 silu quick_gelu tanh sigmoid xielu ";
 constexpr std::string_view kGatedActivations = " gelu silu geglu swigluoai ";
-// SGLang's, of its classes that look up any.
+// Activations of SGLang's classes that look up any activation.
 constexpr std::string_view kSglangActivations = " gelu gelu_pytorch_tanh gelu_new relu2 xielu ";
-// transformers src/transformers/activations.py (ACT2CLS) of 5.17.0.
+// From transformers 5.17.0 src/transformers/activations.py (ACT2CLS).
 constexpr std::string_view kAllActivations =
     " gelu gelu_10 gelu_fast gelu_new gelu_python gelu_pytorch_tanh gelu_python_tanh gelu_accurate"
     " hardswish laplace leaky_relu linear mish quick_gelu relu relu2 relu6 sigmoid silu"
     " sqrtsoftplus swish tanh prelu xielu ";
-// Names of one function, but for the rounding.
+// Names of the same function, up to rounding.
 constexpr std::string_view kSameActivations[] = {
     " silu swish ",
     " gelu gelu_fast gelu_new gelu_python gelu_pytorch_tanh gelu_python_tanh gelu_accurate "};
-// Quirk of text models whose feed-forward part multiplies by silu, and nothing else.
+// Marks text models whose feed-forward part always uses silu.
 constexpr std::string_view kOnlySilu = "only_silu";
 
-// Where else servers look an activation up: vLLM, and SGLang for text models.
-//   level   of the field: "text_config", "vision_config", or "" for the wrapper itself
-//   quirk   of the text part's type; of a tower, of the wrapper's. Or a type without a table
-//   known   the names that are taken; in any case of letters where `folds`
+// Other places where servers look up an activation: vLLM, and SGLang for text models.
+//   level   place of the field: "text_config", "vision_config", or "" for the wrapper itself
+//   quirk   a quirk of the text part's type or, for a tower, of the wrapper's type
+//   known   the accepted names; upper case is accepted too if `folds` is set
 struct ActivationRule {
   std::string_view level, field, quirk, known;
   bool folds = false;
@@ -58,7 +57,7 @@ constexpr ActivationRule kActivationRules[] = {
     {"", "projector_hidden_act", "projector_activation", kActivations, true},
 };
 
-// Of the configuration, and those inside of it.
+// Checks the dtype of the configuration and of its parts.
 void check_dtype_word(const CheckContext& context) {
   for (const std::string_view level : {"", "text_config.", "vision_config."}) {
     const JsonValue& json = level.empty()
@@ -76,7 +75,7 @@ void check_dtype_word(const CheckContext& context) {
   }
 }
 
-// Experts of these families always use silu; their dense layers read the field.
+// Whether the model has dense layers, which read the field. Experts of these families use silu.
 bool has_dense_part(const Subject& on) {
   if (!has_quirk(on.text_type, "silu_experts")) return true;
   return std::ranges::any_of(on.modules, [](const auto& entry) {
@@ -85,7 +84,7 @@ bool has_dense_part(const Subject& on) {
   });
 }
 
-// Whether the server looks up what `rule` is about.
+// Whether the server looks up the activation that `rule` describes.
 bool holds(const CheckContext& context, const ActivationRule& rule) {
   const bool is_text = rule.level == "text_config";
   const std::string_view type =
@@ -132,7 +131,7 @@ bool is_same_activation(const std::string& name, std::string_view other) {
          });
 }
 
-// The classes of transformers compute what the field says; others compute the family's activation.
+// Classes of transformers use the activation in the field; others always use the family's.
 void check_family_activation(const CheckContext& context, const Family& family) {
   const std::string_view type = ruling_type(context);
   const bool is_vllm = context.is(Program::kVllm);
@@ -157,7 +156,7 @@ void check_family_activation(const CheckContext& context, const Family& family) 
   }
 }
 
-// transformers looks each name up when it makes the class.
+// transformers looks up each name when it builds the class.
 void check_activation_names(const CheckContext& context, const Family& family) {
   const Subject& on = context.on;
   const JsonValue* vision = known(on.config, "vision_config");
@@ -201,7 +200,7 @@ void check_layer_words(const CheckContext& context) {
   if (!is_list || (declared->empty() && count != nullptr && whole(*count) != 0u)) {
     return context.report("config.json: layer_types", "no list of a type for each layer");
   }
-  // Without a number of layers the class's default holds.
+  // Without a number of layers, the class uses its default.
   if (count != nullptr || !has_quirk(context.on.text_type, "counts_layers_by_default")) return;
   const Family& table = *table_of_model_type(context.on.text_type);
   const auto usual = number_of_fields(table, context.on.text_config(), "num_hidden_layers");
@@ -218,8 +217,8 @@ void check_architectures(const CheckContext& context) {
     context.report("config.json: architectures", "no list of class names");
 }
 
-// Classes whose constructors read other keys than configurations of other types have.
-//   asserts   the type itself, whatever fields there are
+// Classes whose constructors need keys that configurations of other types lack.
+//   asserts   the class checks the type itself, whatever the fields are
 struct ClassTypes {
   std::string_view stem;
   std::string types;
@@ -228,7 +227,7 @@ struct ClassTypes {
 std::vector<ClassTypes> class_types() {
   std::vector<ClassTypes> out = {
       {"GPT2", "gpt2"}, {"GPTJ", "gptj"}, {"Falcon", "falcon"}, {"Bloom", "bloom"}};
-  std::string asserted;  // these take each other's
+  std::string asserted;  // such classes accept each other's types
   for (const Family* family : families()) {
     const std::string types = fmt::format("{} {} ", family->model_types, family->bare_types);
     for (const std::string_view stem : words_after(family->quirks, "own_config:")) {
@@ -245,7 +244,7 @@ std::vector<ClassTypes> class_types() {
   return out;
 }
 
-// A configuration of another type keeps what config.json says; the class's own defaults it lacks.
+// Whether config.json has all fields for which the class would need its own type's defaults.
 bool has_all_fields(const Subject& on) {
   const Family* table = on.parameters.table;
   if (table == nullptr || on.has_text_config()) return false;
@@ -257,7 +256,7 @@ bool has_all_fields(const Subject& on) {
   });
 }
 
-// Auto classes of transformers go by model_type alone; code of the folder's own goes before them.
+// Auto classes of transformers choose by model_type alone, unless the folder has its own code.
 void check_auto_class(const CheckContext& context, const Family& table) {
   const Subject& on = context.on;
   const bool is_own = has_word(table.model_types, on.model_type) ||
@@ -285,7 +284,7 @@ void check_class_type(const CheckContext& context) {
                  on.model_class, on.model_type);
   };
   const bool is_wrapper = has_quirk(on.model_type, "flat_wrapper");
-  // Over a flat file these read what the wrapper's class makes of it (C04).
+  // For a flat file these read the configuration that the wrapper's class makes of it (C04).
   const bool reads_any = !on.has_text_config() && (on.model_class.starts_with("Llama") ||
                                                    on.model_class.starts_with("Mistral"));
   if (is_wrapper && !reads_any && !on.model_class.starts_with("Qwen3_5") && !has_all_fields(on)) {
@@ -303,7 +302,7 @@ void check_class_type(const CheckContext& context) {
   }
 }
 
-// A wrapper whose text model declares an encoder gets a scheduler of another kind.
+// Rejects a wrapper whose text model declares an encoder, which gets the wrong scheduler.
 void check_encoder(const CheckContext& context) {
   const Subject& on = context.on;
   const JsonValue* encodes = member(on.text_config(), "is_encoder_decoder");
@@ -312,7 +311,7 @@ void check_encoder(const CheckContext& context) {
                encodes->dump(), on.text_type);
 }
 
-// Wrappers that look up the classes of their parts by model_type.
+// Wrappers that choose the classes of their parts by model_type.
 constexpr std::string_view kLookUpParts =
     " lfm2_vl internvl idefics3 smolvlm paligemma voxtral aya_vision ";
 
@@ -340,7 +339,7 @@ void check_nesting(const CheckContext& context) {
   check_part_types(context);
   if (inner == nullptr || inner->is_null()) return;
   if (!inner->is_object()) return context.report("config.json: text_config", no_object(*inner));
-  if (!context.profile.serves()) return;  // transformers keeps what it does not know
+  if (!context.profile.serves()) return;  // transformers keeps unknown values
   if (has_quirk(on.model_type, "text_class")) {
     context.tell("config.json: text_config",
                  "model_type '{}' is a text model's, which has no text_config", on.model_type);

@@ -1,4 +1,4 @@
-// Fields that say which layers are of which kind, and must say the same.
+// Checks fields that each state which layers are of which kind, and must agree.
 //
 // Source: vLLM 0.32 vllm/model_executor/models/{deepseek_v2,glm4_moe_lite,gemma3n,gemma4}.py;
 // transformers 5.19 src/transformers/models/{glm_moe_dsa,glm4_moe_lite}/configuration_*.py.

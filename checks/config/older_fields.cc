@@ -1,8 +1,8 @@
-// Fields that transformers 5 saves under names, or in a form, that 4.57 or SGLang does not read.
+// Checks fields that transformers 5 saves under names or in forms that 4.57 or SGLang cannot read.
 //
 // Source: models/models.h; vLLM 0.17.1 vllm/transformers_utils/config.py
-// (patch_rope_parameters) puts rope_theta into a dictionary by layer type and then takes it for one
-// of all layers; vllm/model_executor/models/{gemma2,deepseek_v2}.py; SGLang 0.5.12
+// (patch_rope_parameters) puts rope_theta into a dictionary by layer type and then treats it as one
+// for all layers; vllm/model_executor/models/{gemma2,deepseek_v2}.py; SGLang 0.5.12
 // python/sglang/srt/models/{gemma2,deepseek_v2}.py, configs/qwen3_vl.py; transformers 5.6, which
 // comes with it, src/transformers/models/pixtral/modeling_pixtral.py.
 #include <algorithm>
@@ -63,7 +63,7 @@ void check_rope_by_layer_type(const CheckContext& context) {
       {}, {}, has_step ? std::nullopt : std::optional(advised(kTakeConfig)));
 }
 
-// Released configurations have both fields; 5 saves hidden_activation alone.
+// Released configurations have both fields; transformers 5 saves only hidden_activation.
 void check_two_activations(const CheckContext& context) {
   if (!has_quirk(context.on.text_type, "two_activations")) return;
   const JsonValue* value = context.on.text_field("hidden_act");
@@ -93,7 +93,7 @@ void check_vision_rope(const CheckContext& context) {
                  "\"axial\", which this server's transformers does not know; expected \"default\"");
 }
 
-// The server runs the tower as Qwen3-VL's, whose list of mergers has three by default.
+// The server runs the tower as that of Qwen3-VL, whose list of mergers has three by default.
 void check_mergers(const CheckContext& context) {
   const JsonValue* vision = known(context.on.config, "vision_config");
   if (vision == nullptr || !vision->is_object()) return;

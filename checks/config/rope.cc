@@ -1,9 +1,9 @@
-// Checks of the rotary embedding: a type that the program has, with all the numbers it needs.
+// Checks the rotary embedding: its type must exist in the program and have all required numbers.
 //
 // Sources: vLLM vllm/transformers_utils/config.py (patch_rope_parameters) and
 // model_executor/layers/rotary_embedding (get_rope) of 0.17.1 and 0.32.0; transformers
 // src/transformers/modeling_rope_utils.py of 4.57.6 and 5.17.0.
-// Numbers next to the dictionary (rope_theta, partial_rotary_factor) go before those in it.
+// Numbers next to the dictionary (rope_theta, partial_rotary_factor) take precedence over its own.
 #include <algorithm>
 
 #include "checks/subject/subject.h"
@@ -18,8 +18,8 @@ constexpr std::string_view kRotaryPct = "rotary_pct", kRotaryFraction = "rotary_
 
 struct RopeType {
   std::string_view name;
-  std::string_view numbers = {};  // keys that must hold numbers, between spaces
-  std::string_view lists = {};    // keys that must hold one number for each rotated pair
+  std::string_view numbers = {};  // keys that must hold numbers, separated by spaces
+  std::string_view lists = {};    // keys that must hold a number per rotated pair
 };
 constexpr RopeType kTypes[] = {
     {"default"},
@@ -36,9 +36,9 @@ constexpr RopeType kTypes[] = {
     {"openpangu"},
     {"proportional"},
     {"bailing_mrope"}};
-// Of others: transformers looks each up in ROPE_INIT_FUNCTIONS, SGLang 0.5.12 in get_rope
-// (layers/rotary_embedding/factory.py); llama.cpp's converter ignores all but these
-// (conversion/base.py).
+// Types of other programs: transformers looks each up in ROPE_INIT_FUNCTIONS, SGLang 0.5.12 in
+// get_rope (layers/rotary_embedding/factory.py); llama.cpp's converter ignores all types except
+// these (conversion/base.py).
 constexpr std::string_view kTransformersTypes =
     " default linear dynamic yarn longrope llama3 proportional ";
 constexpr std::string_view kSglangTypes =
@@ -48,14 +48,14 @@ constexpr std::string_view kLaterTypes = " proportional bailing_mrope ";
 constexpr std::string_view kRopeLayerTypes =
     " full_attention sliding_attention chunked_attention linear_attention ";
 
-// One dictionary about rope, and the configuration around it.
+// A rope dictionary, and the configuration that contains it.
 struct Rope {
   std::string place;
   const JsonValue* declared;
   const JsonValue* around;
-  bool is_first;  // goes before numbers next to it, as in transformers 5; 4.57 the other way
+  bool is_first;  // the dictionary has precedence over numbers next to it, as in transformers 5
 
-  // Of the dictionary, or of the numbers that may be next to it.
+  // Finds the number in the dictionary, or next to it for those that may be there.
   const JsonValue* find(std::string_view key) const {
     const JsonValue* inner = known(*declared, key);
     const bool is_beside =
@@ -66,13 +66,13 @@ struct Rope {
   }
 };
 
-// rope_scaling goes before rope_parameters; by layer type there is one each.
+// rope_scaling has precedence over rope_parameters. A nested dictionary yields one per layer type.
 std::vector<Rope> ropes_of(const CheckContext& context) {
   const bool is_first = !context.profile.has_transformers_4();
   std::vector<Rope> out;
   const JsonValue& text = context.on.text_config();
   const std::string prefix = context.on.text_place();
-  // Of 4.57, where a class has a rope_scaling of its own, which goes before rope_parameters.
+  // Some classes of 4.57 define rope_scaling themselves, which replaces rope_parameters.
   const bool has_own = !is_first && has_quirk(context.on.text_type, "own_rope_scaling");
   for (const std::string_view key : {"rope_scaling", "rope_parameters"}) {
     const JsonValue* declared = known(text, key);
@@ -91,8 +91,8 @@ std::vector<Rope> ropes_of(const CheckContext& context) {
   return out;
 }
 
-// How many of a head's values are rotated; negative: not a number. A class's default goes before
-// what the dictionary says.
+// The share of a head's values that is rotated; negative: not a number. In 4.57, a class's default
+// has precedence over the dictionary.
 double rotated_share(const Subject& on, const Rope& rope) {
   const auto usual = words_after(quirks_of(on.text_type), "rotates:");
   const bool has_default =
@@ -103,7 +103,7 @@ double rotated_share(const Subject& on, const Rope& rope) {
   return number(*share).value_or(-1);
 }
 
-// Pairs of values that are rotated; nullopt where the configuration does not say.
+// The number of rotated pairs of values; nullopt if the configuration does not determine it.
 std::optional<uint64_t> rotated_pairs(const Subject& on, const Rope& rope) {
   const JsonValue& text = on.text_config();
   const JsonValue* head = known(text, "head_dim");
@@ -138,13 +138,13 @@ std::string other_length(std::string_view key, const JsonValue& list, uint64_t p
   return fmt::format("{} has {} numbers; {} pairs are rotated", key, list.size(), pairs);
 }
 
-// The fault of the numbers that `type` needs; empty: none.
+// The fault of the numbers that `type` needs, or "".
 std::string fault_of_numbers(const Rope& rope, const RopeType& type,
                              std::optional<uint64_t> pairs) {
   if (type.name == "dynamic" && rope.find("alpha") != nullptr) return {};
   for (const std::string_view key : split_words(type.numbers)) {
     const JsonValue* value = rope.find(key);
-    // 5.x takes max_position_embeddings for it.
+    // 5.x uses max_position_embeddings instead.
     if (value == nullptr && rope.is_first && key == kLength) continue;
     if (value == nullptr) return fmt::format("type '{}' without {}", type.name, key);
     if (*value == true) continue;  // counts as 1
@@ -171,7 +171,7 @@ bool has_rope_by_layer(const Subject& on) {
   return find_by(kRopeByLayerType, &RopeByLayerType::model_type, on.text_type) != nullptr;
 }
 
-// The fault of a type that transformers looks up when it makes the class.
+// The fault of a type name that transformers looks up when it builds the class, or "".
 std::string fault_of_name(const Subject& on, const Rope& rope) {
   if (family_of_type(on.text_type) == nullptr || rotates_nothing(on)) return {};
   const JsonValue* as_said = declared_rope_type(*rope.declared);
@@ -190,7 +190,7 @@ std::string fault_of_name(const Subject& on, const Rope& rope) {
   return is_known ? "" : fmt::format("type {}, which the class does not have", as_said->dump());
 }
 
-// Lists that Phi-3's class measures when it is made; others ask for lengths that a warning names.
+// The fault of lists of factors. Phi-3's class checks their length; others only warn about it.
 std::string fault_of_pairs(const Subject& on, const Rope& rope) {
   const bool is_measured = has_quirk(on.text_type, "rope_of_three_fields");
   const JsonValue* share = member(*rope.declared, kShare);
@@ -210,8 +210,8 @@ std::string fault_of_pairs(const Subject& on, const Rope& rope) {
   return {};
 }
 
-// Numbers that transformers 5 compares or divides by when it reads (validate_rope); of others it
-// only warns.
+// The fault of numbers that transformers 5 compares or divides by while reading (validate_rope). It
+// only warns about others.
 std::string fault_of_compared(const Subject& on, const Rope& rope, std::string_view name) {
   const JsonValue& declared = *rope.declared;
   if (!rope.is_first || family_of_type(on.text_type) == nullptr) return {};
@@ -230,8 +230,8 @@ std::string fault_of_compared(const Subject& on, const Rope& rope, std::string_v
   return {};
 }
 
-// transformers computes nothing when it reads: it asks whether the keys of types that it knows are
-// there. 4.57 does so for rope_scaling alone.
+// The fault of missing keys. While reading, transformers computes nothing but checks the keys of
+// the types that it knows; 4.57 does so only for rope_scaling.
 std::string fault_of_keys(const Subject& on, const Rope& rope) {
   const bool is_scaling = rope.place.ends_with("rope_scaling");
   if (!rope.is_first && !is_scaling) return {};
@@ -249,7 +249,7 @@ std::string fault_of_keys(const Subject& on, const Rope& rope) {
   for (const std::string_view list : {type->numbers, type->lists}) {
     for (const std::string_view key : split_words(list)) {
       if (key == kLength && name != "llama3") continue;
-      // 5.x only warns of null.
+      // 5.x only warns about null.
       const bool is_there = rope.is_first && member(*rope.declared, key) != nullptr;
       if (!is_there && rope.find(key) == nullptr) {
         return fmt::format("type '{}' without {}", name, key);
@@ -259,9 +259,10 @@ std::string fault_of_keys(const Subject& on, const Rope& rope) {
   return fault_of_compared(on, rope, name);
 }
 
-// Types that transformers' own functions compute.
+// Whether transformers' own functions compute the type.
 bool is_scaled(const Subject& on, const Rope& rope) {
-  // Where 5 has one for each type of layer, one of all is not read; 4.57 reads rope_scaling alone.
+  // Version 5 ignores one dictionary if it expects one per layer type; 4.57 reads only
+  // rope_scaling.
   const bool is_read = rope.is_first
                            ? !has_rope_by_layer(on) || !rope.place.ends_with("rope_parameters")
                            : rope.place.ends_with("rope_scaling");
@@ -274,7 +275,7 @@ bool is_one(const JsonValue* value) {
 }
 bool is_zero(const JsonValue& value) { return counts_as_number(value) && !is_truthy(&value); }
 
-// Numbers that it divides by, or computes with, when it makes the model.
+// The fault of numbers that transformers divides by or computes with when it builds the model.
 std::string fault_of_divisors(const Subject& on, const Rope& rope) {
   if (!is_scaled(on, rope)) return {};
   const std::string name = type_of(rope);
@@ -295,7 +296,7 @@ std::string fault_of_divisors(const Subject& on, const Rope& rope) {
   return {};
 }
 
-// A factor that makes each frequency infinite.
+// Whether the factor is zero, which makes every frequency infinite.
 bool is_divided_by_zero(const CheckContext& context, const Rope& rope) {
   if (context.profile.serves() || !is_scaled(context.on, rope)) return false;
   const JsonValue* factor = known(*rope.declared, "factor");
@@ -309,7 +310,7 @@ std::string no_number_of(const JsonValue& declared, std::initializer_list<std::s
   return {};
 }
 
-// The fault that the class of 4.57 finds in rope_scaling itself.
+// The fault that the class of 4.57 finds in rope_scaling, or "".
 std::string fault_of_class(const Subject& on, const Rope& rope) {
   const JsonValue& declared = *rope.declared;
   if (!declared.is_object()) return {};
@@ -340,7 +341,7 @@ std::string fault_of_class(const Subject& on, const Rope& rope) {
   return {};
 }
 
-// Numbers of yarn that are computed with; "" where all are numbers.
+// The fault of the numbers that yarn computes with, or "".
 std::string fault_of_yarn(const JsonValue& declared, bool is_deepseek) {
   for (const std::string_view key : {"mscale", "mscale_all_dim", "beta_fast", "beta_slow",
                                      "attn_factor", "extrapolation_factor"}) {
@@ -351,7 +352,7 @@ std::string fault_of_yarn(const JsonValue& declared, bool is_deepseek) {
   return {};
 }
 
-// Older vLLM computes yarn for some whatever rope type config.json declares, and needs its fields.
+// Older vLLM computes yarn for some classes whatever type is declared, and needs its fields.
 std::string fault_of_length(const CheckContext& context, const Rope& rope) {
   const JsonValue& declared = *rope.declared;
   const bool is_asked = context.is(Program::kVllm) && declared.is_object() &&
@@ -406,13 +407,13 @@ std::string fault_of(const CheckContext& context, const Rope& rope) {
     if (!asks && !is_truthy(rope.declared)) return {};
   }
   const JsonValue& declared = *rope.declared;
-  // An empty one counts as none, but for the classes of transformers.
+  // An empty dictionary counts as absent, except for the classes of transformers.
   const bool is_checked_by_class =
       is_scaling && !has_word(quirks, "theta_inside") && !rope.is_first;
   if (!is_truthy(&declared) && !is_checked_by_class) return {};
   if (!declared.is_object()) return no_object(declared);
   const std::string name = type_of(rope);
-  if (name.empty()) return rope.is_first ? "" : "no rope_type";  // 5.x takes "default" then
+  if (name.empty()) return rope.is_first ? "" : "no rope_type";  // 5.x then uses "default"
   if (name == "mrope") {
     return member(declared, "mrope_section") == nullptr ? "type 'mrope' without mrope_section" : "";
   }
@@ -432,14 +433,14 @@ std::string fault_of(const CheckContext& context, const Rope& rope) {
   const bool has_types = context.is(Program::kVllm) && !is_free;
   if (std::string fault = fault_of_program(context, name); !fault.empty()) return fault;
   if (type == nullptr || is_later || is_free) {
-    // transformers takes types that it does not know, with a warning.
+    // transformers accepts unknown types with a warning.
     return has_types ? fmt::format("type '{}', which {} does not have", name, context.profile.help)
                      : std::string();
   }
   return fault_of_numbers(rope, *type, rotated_pairs(context.on, rope));
 }
 
-// Some classes of 4.57 have yarn by default, which divides this length by its own.
+// Some classes of 4.57 use yarn by default, which divides this length by another.
 void check_divided_length(const CheckContext& context) {
   const Subject& on = context.on;
   const bool is_asked = context.is(Program::kTransformers) &&
@@ -466,7 +467,7 @@ void check_rope_words(const CheckContext& context) {
                      "NaN logits");
     }
   }
-  // That of a vision part is not computed with, but is read.
+  // The dictionary of a vision part is read but not used.
   const JsonValue* rope = known(known(context.on.config, "vision_config"), "rope_parameters");
   if (rope == nullptr) return;
   if (declared_rope_type(*rope) == nullptr) {
@@ -474,7 +475,7 @@ void check_rope_words(const CheckContext& context) {
   }
 }
 
-// Half of the rotated values must be what the sections of M-RoPE sum to.
+// The sections of M-RoPE must add up to half of the rotated values.
 void check_sections(const CheckContext& context) {
   for (const Rope& rope : ropes_of(context)) {
     const JsonValue* sections = known(*rope.declared, "mrope_section");
@@ -493,12 +494,12 @@ void check_sections(const CheckContext& context) {
   }
 }
 
-// vLLM puts a share that stands alone, under any of these names, into a dictionary.
+// vLLM moves a share outside any dictionary, under any of these names, into a dictionary.
 void check_lone_share(const CheckContext& context) {
   if (!context.is(Program::kVllm)) return;
   const std::string_view quirks = quirks_of(context.on.text_type);
   if (has_word(quirks, "may_rotate_nothing")) return;
-  // The class puts one in the place of the other.
+  // The class replaces one name by the other.
   const bool is_unread = has_word(quirks, "ignores_partial_rotary_factor");
   const std::string_view unread = is_unread ? kShare : "";
   for (const std::string_view key : {kShare, kRotaryPct, kRotaryFraction}) {
@@ -511,8 +512,8 @@ void check_lone_share(const CheckContext& context) {
   }
 }
 
-// Classes of transformers that rotate all of a head get cosines for a part of it. 4.57 reads the
-// share next to the dictionary, for any type; 5 in it, for those that scale.
+// Classes of transformers that rotate entire heads fail if the cosines cover only a part. 4.57
+// reads the share next to the dictionary for any type; 5 reads it inside, for types that scale.
 void check_whole_heads(const CheckContext& context) {
   const Subject& on = context.on;
   const bool is_whole = has_listed(context.profile, "rotates whole heads", on.text_type, false);
@@ -556,8 +557,8 @@ double default_theta(const Family& table) {
   return out;
 }
 
-// Classes of transformers 4.57 read rope_theta next to the dictionary; where it is only inside,
-// as 5.x writes it, their default goes before it.
+// Classes of transformers 4.57 read rope_theta only next to the dictionary. If it is only inside,
+// as 5.x writes it, they use their default.
 void check_theta(const CheckContext& context) {
   if (context.on.text_field("rope_theta") != nullptr) return;
   if (!has_quirk(context.on.text_type, "theta_outside")) return;

@@ -1,11 +1,11 @@
-// Checks of config.json's fields as the configurations of transformers demand them: their types,
-// values that constructors stop at, and words of lists.
+// Checks config.json's fields against the configurations of transformers: types, values at which
+// constructors stop, and words in lists.
 //
 // Source: transformers src/transformers/models/*/configuration_*.py of 5.6.0, 5.17.0 and 5.19.0
 // (dataclass fields, validated by huggingface_hub's strict dataclasses), and of 4.57.1, in
-// data/profiles/transformers-*.txt. vLLM and SGLang make configurations with the same classes, but
-// for those that their profiles list as their own, or lack.
-// 0 is not a float, true is not a whole number, and a field that is never used is checked too.
+// data/profiles/transformers-*.txt. vLLM and SGLang use the same configuration classes, except for
+// those that their profiles list as their own or as missing. 0 is not a float, true is not a whole
+// number, and unused fields are checked too.
 #include <algorithm>
 
 #include "checks/subject/subject.h"
@@ -21,7 +21,7 @@ bool are_whole(const JsonValue& values) {
   return std::ranges::all_of(values, &JsonValue::is_number_integer);
 }
 
-// Python's int() takes more texts; a configuration that was saved has none of those.
+// Python's int() accepts more texts, but saved configurations contain none of those.
 bool has_numbers_for_keys(const JsonValue& value) {
   return std::ranges::all_of(value.items(), [](const auto& item) {
     const std::string key = item.key();
@@ -29,7 +29,7 @@ bool has_numbers_for_keys(const JsonValue& value) {
   });
 }
 
-// Letters of narrower kinds, which only some sections have.
+// Letters of narrower kinds, which only some sections of profiles use.
 bool is_of_narrow(const JsonValue& value, char letter) {
   switch (letter) {
     case 't': return is_list_of_texts(value);
@@ -43,7 +43,7 @@ bool is_of_narrow(const JsonValue& value, char letter) {
   }
 }
 
-// The letter of a value in the sections [field NAME=TYPES] of a profile.
+// The letter of a value's kind in the sections [field NAME=TYPES] of a profile.
 char letter_of(const JsonValue& value) {
   if (value.is_boolean()) return 'b';
   if (value.is_number_integer()) return 'i';
@@ -76,11 +76,11 @@ std::string names_of(std::string_view letters) {
   return fmt::format("{}", fmt::join(out, " or "));
 }
 
-// "*" means every class.
+// "*" stands for every class.
 constexpr std::string_view kEveryClass = "*";
 constexpr std::string_view kParts = " text_config vision_config audio_config ";
 
-// A class, or a field of one as "llama.head_dim", that the program has otherwise.
+// Whether the program defines a class, or a field of one ("llama.head_dim"), itself.
 bool has_own(const CheckContext& context, std::string_view type_or_field) {
   return has_listed(context.profile, "own configurations", type_or_field, false);
 }
@@ -92,7 +92,7 @@ bool is_of_types(const JsonValue& value, std::string_view letters) {
          std::ranges::any_of(letters, [&](char letter) { return is_of_narrow(value, letter); });
 }
 
-// The fault of a field in the class of this model type; empty: none.
+// The fault of a field in the class of this model type, or "".
 std::string fault_of_field(const CheckContext& context, std::string_view key,
                            const JsonValue& value, std::string_view type) {
   const Profile& reader = context.profile.transformers();
@@ -101,7 +101,7 @@ std::string fault_of_field(const CheckContext& context, std::string_view key,
     return fmt::format("{}; expected {}", value.dump(), names_of(types));
   }
   if (context.profile.serves()) return {};  // C11, C21, C42, C43; SGLang has 5.6
-  for (const std::string_view section : {"stops", "unmade"}) {  // the configuration; the model
+  for (const std::string_view section : {"stops", "unmade"}) {  // of configuration; of model
     const auto kinds = section_with(reader, fmt::format("{} {}=", section, key), type);
     if (kinds.find(bad_value_letter(&value)) == kinds.npos) continue;
     return fmt::format("{}; expected a number that this class can compute with", value.dump());
@@ -123,7 +123,7 @@ std::string fault_of_field(const CheckContext& context, std::string_view key,
   return {};
 }
 
-// Fields that the reader lists for the class of this model type.
+// Checks the fields that the profile lists for the class of this model type.
 void check_class(const CheckContext& context, const std::string& prefix, const JsonValue& json,
                  std::string_view type) {
   if (!json.is_object() || has_own(context, type)) return;
@@ -134,7 +134,7 @@ void check_class(const CheckContext& context, const std::string& prefix, const J
   }
 }
 
-// The model type of the class that a wrapper makes of its part; empty: not known.
+// The model type of the class that a wrapper builds for its part; empty if unknown.
 std::string type_of_part(const std::string& wrapper, const std::string& field,
                          const JsonValue& part) {
   const std::string* own = text_of(part, "model_type");
@@ -153,7 +153,7 @@ std::string type_of_part(const std::string& wrapper, const std::string& field,
 void check_types(const CheckContext& context) {
   const Subject& on = context.on;
   if (on.config.is_null()) return;
-  // Configurations that servers have themselves derive from the same base.
+  // Configurations that servers define themselves derive from the same base class.
   const bool has_base = knows_model_type(context.profile.transformers(), on.model_type);
   if (has_base) check_class(context, "config.json: ", on.config, kEveryClass);
   check_class(context, "config.json: ", on.config, on.model_type);

@@ -1,23 +1,23 @@
-// Checks of the numbers that the shapes of a model's parameters are made of (models/models.h).
+// Checks the numbers that determine the shapes of a model's parameters (models/models.h).
 //
 // Sources: vLLM 0.17.1 vllm/transformers_utils/model_arch_config_convertor.py,
-// model_executor/layers/attention/attention.py (heads), and the constructors of models/; what
-// Python makes of a text, a list or null where it counts. A number in quotes never does, true
-// counts as 1.
+// model_executor/layers/attention/attention.py (heads), and the constructors of models/. They show
+// what Python makes of a text, a list or null in place of a number: a number in quotes never works,
+// true counts as 1.
 #include "checks/subject/subject.h"
 #include "core/base/words.h"
 
 namespace ckpt {
 namespace {
 
-// Numbers for which classes take null too: as many as num_attention_heads, none, or not read.
+// Fields that may be null, which means num_attention_heads, zero or unused.
 constexpr std::string_view kMayBeNull =
     " num_key_value_heads head_dim num_experts num_local_experts n_routed_experts q_lora_rank"
     " n_shared_experts first_k_dense_replace decoder_sparse_step full_attention_interval"
     " tie_word_embeddings num_nextn_predict_layers shared_intermediate_size"
     " deepstack_visual_indexes moe_k ";
 
-// A default that is not a number is computed from other fields; null asks for that value.
+// Rejects null for sizes. Null may stand for a default that is computed from other fields.
 void check_nulls(const CheckContext& context, const std::string& prefix, const JsonValue& json,
                  std::span<const ClassDefault> defaults) {
   for (const ClassDefault& entry : defaults) {
@@ -41,10 +41,10 @@ void check_zero_fields(const CheckContext& context, const std::string& prefix,
   }
 }
 
-// Heads of keys serve as many heads of queries each.
+// The number of query heads must be a multiple of the number of key heads.
 void check_heads(const CheckContext& context, const std::string& prefix, const Family& table) {
   const JsonValue& text = context.on.text_config();
-  if (known(text, "kv_lora_rank") != nullptr) return;  // latent attention has one
+  if (known(text, "kv_lora_rank") != nullptr) return;  // latent attention has one key head
   const auto heads = number_of_fields(table, text, "num_attention_heads");
   const auto shared = number_of_fields(table, text, "num_key_value_heads");
   if (!heads || !shared || *heads == 0) return;

@@ -1,4 +1,4 @@
-// The list of checks, and how a diagnosis is made of it.
+// Lists the checks and runs them for a diagnosis.
 #include <algorithm>
 #include <array>
 
@@ -15,7 +15,7 @@ extern const std::string_view kCheckPages;  // data/checks.txt
 
 namespace {
 
-// Returns the rest of the line "ID KEY ..." of data/checks.txt, as in "Q34 cause ...".
+// Returns the rest of the line "ID KEY ..." of data/checks.txt, such as "Q34 cause ...".
 std::string_view page_text(std::string_view id, std::string_view key) {
   const std::string start = fmt::format("\n{} {} ", id, key);
   const size_t at = kCheckPages.find(start);
@@ -24,7 +24,7 @@ std::string_view page_text(std::string_view id, std::string_view key) {
   return rest.substr(0, rest.find('\n'));
 }
 
-// In the order in which a person would look: files, then what they say, then what they hold.
+// Checks in the order in which a person would look: files, statements in them, then values.
 // clang-format off
 constexpr std::span<const Check> (*kThemes[])() = {
     file_checks, config_checks, tied_head_checks, config_word_checks, config_number_checks,
@@ -70,8 +70,8 @@ std::optional<Severity> rating(const Check& check, const Profile& profile) {
   return std::nullopt;
 }
 
-// Steps in the order in which they must be applied: names and nesting before the lists that speak
-// of names, weights before the lists that speak of weights, what serving wants last.
+// Steps in the order in which they must be applied: names and nesting before lists of names,
+// weights before lists of weights, changes for servers last.
 constexpr std::array<std::string_view, 10> kStepOrder = {
     "awq-fold-repair", "mixed-to-nvfp4", "graft",     "drop",           "rename",
     "vl-wrap",         "config",         "tokenizer", "serving-config", "preprocessor"};
@@ -85,7 +85,7 @@ int order_of(std::string_view step) {
   return static_cast<int>(at - kStepOrder.begin());
 }
 
-// The conversion that leads to a folder like this one. Scales of inputs after AWQ are not maxima.
+// The conversion that makes a folder like this one. Input scales after AWQ are not maxima.
 std::string conversion_again(const Subject& on) {
   const Quantization* declared = on.quantization();
   const bool is_fp8 = declared != nullptr && declared->algo.starts_with("FP8");
@@ -144,7 +144,7 @@ Finding finding_of(const Error& error, const Profile& profile, Severity severity
   return out;
 }
 
-// Adds what `checks` find to `out`, whose last verdict is the profile's.
+// Appends the findings of `checks` to `out`, whose last verdict is that of the profile.
 Status run_checks(const Subject& on, const Profile& profile, const DiagnosisOptions& options,
                   const std::vector<const Check*>& checks, Diagnosis& out) {
   Verdict& verdict = out.verdicts.back();
@@ -179,7 +179,7 @@ Status diagnose_for(const Subject& on, const Profile& profile, const DiagnosisOp
                        layer_types_not_checked}) {
     if (verdict.not_checked.empty()) verdict.not_checked = reason(on, profile);
   }
-  // llama.cpp takes a folder as the GGUF that is made of it, and has the tensors that this has.
+  // llama.cpp runs a folder as the GGUF made of it, so tensors are checked in that GGUF.
   const bool is_converted =
       profile.program == Program::kLlamaCpp && !on.is_gguf && options.run_to_gguf;
   const auto made = is_converted ? options.run_to_gguf(on.checkpoint) : Checkpoint();
@@ -196,7 +196,7 @@ Status diagnose_for(const Subject& on, const Profile& profile, const DiagnosisOp
                                       "ckpt convert rejects the folder"));
     return {};
   }
-  if (made->first_with_scales() != nullptr) return {};  // in parts until the file is laid out
+  if (made->first_with_scales() != nullptr) return {};  // parts are not joined yet
   checks.clear();
   for (const Check& check : gguf_checks()) checks.push_back(&check);
   const size_t before = out.findings.size();
@@ -217,7 +217,7 @@ void add_unreadable(const Error& error, const Profile& profile, Diagnosis& out) 
                                     "invalid header, missing files or incomplete metadata"));
 }
 
-// An adapter is not a model for any program, so that no check of models is asked.
+// No program runs an adapter as a model, so no check of models applies.
 void add_adapter(const std::string& words, bool is_gguf, const Profile& profile, Diagnosis& out) {
   std::string advice = fmt::format("merge it into its base model: {}", kMergedAdapter);
   if (is_gguf && words.ends_with(" files")) {
@@ -244,7 +244,7 @@ std::string note_of(const ProfileMatch& asked) {
   return fmt::format("facts of {}, read on {}", profile.title(), profile.read);
 }
 
-// The answer of both neighbors of a release; findings of one alone are warnings.
+// Combines the answers of a release's two neighbors; findings of only one become warnings.
 void add_older(const ProfileMatch& asked, Diagnosis older, Diagnosis& made) {
   Verdict& verdict = made.verdicts.front();
   const Verdict& other = older.verdicts.front();
@@ -273,15 +273,15 @@ void add_older(const ProfileMatch& asked, Diagnosis older, Diagnosis& made) {
   }
 }
 
-// Findings that often follow from another: an index that omits a file, names under another prefix
-// or weights in MLX's own form also make tensors look missing or unknown.
+// Findings that often follow from another one: an index that omits a file, names with another
+// prefix, or weights in MLX's form also make tensors appear missing or unknown.
 struct Consequences {
   std::string_view cause, checks;
 };
 constexpr Consequences kConsequences[] = {
     {"W08", "W02 W13 C10"}, {"W01", "W02 W10 W13 C10"}, {"W18", "W02 W09 W10 Q05 Q15"}};
 
-// Where no step fixes a consequence, the fix of its cause comes first.
+// If no step fixes a consequence, advises to fix its cause first.
 void advise_by_causes(std::vector<Finding>& findings) {
   for (const auto& [cause, checks] : kConsequences) {
     if (find_by(findings, &Finding::check, cause) == nullptr) continue;
@@ -292,7 +292,7 @@ void advise_by_causes(std::vector<Finding>& findings) {
   }
 }
 
-// `one` adds the verdict of a profile and its findings.
+// `one` adds a profile's verdict and findings.
 template <class One>
 Status answer(const std::vector<ProfileMatch>& all, Diagnosis& out, const One& one) {
   for (const ProfileMatch& asked : all) {
@@ -383,8 +383,8 @@ std::vector<CheckInfo> all_checks() {
 
 namespace {
 
-// As they are where they cannot be unpacked: what does not fit shows in values too, such as
-// groups of inputs that are not there.
+// Unpacks weights. If that fails they stay packed, because other checks report such faults, for
+// example missing groups of inputs.
 Result<Checkpoint> unpacked_weights(const Checkpoint& checkpoint, const DiagnosisOptions& options,
                                     PackedForms& packed) {
   if (packed.by_codes.empty() || !options.unpacked) return checkpoint;
@@ -417,7 +417,7 @@ Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const DiagnosisOptions&
   if (asks_llama && options.tokenizer_findings != nullptr) {
     Status compared = options.tokenizer_findings(checkpoint, options.base, on.llama_tokenizer);
     if (!compared) {
-      compared.error().hint.clear();  // of a conversion
+      compared.error().hint.clear();  // that hint is about conversions
       on.base_not_compared = compared.error().text();
     }
   }

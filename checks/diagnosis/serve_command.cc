@@ -1,4 +1,4 @@
-// The command line that serves a folder, with the options that its files ask for.
+// Makes the command line that serves a folder, with the options that its files require.
 //
 // Sources: vLLM docs/cli/serve; SGLang docs/advanced_features/server_arguments; llama.cpp
 // tools/server/README.md; TensorRT-LLM docs/source/commands/trtllm-serve; Ollama
@@ -39,7 +39,7 @@ std::string sglang_command(const Subject& on, const std::string& path) {
          (parser == "hermes" ? " --tool-call-parser qwen" : " --tool-call-parser qwen3_coder");
 }
 
-// One name for the model and its Modelfile.
+// The commands for Ollama, with one name for the model and its Modelfile.
 std::string ollama_command(const Checkpoint& checkpoint, const std::string& path,
                            const std::string& projector) {
   std::string name = checkpoint.name;
@@ -60,7 +60,7 @@ std::string serve_command(std::string_view name, const Checkpoint& checkpoint,
                           const std::string& path, const std::string& projector) {
   const Profile* profile = match_profile(name).profile;
   if (profile == nullptr) return {};
-  // A GGUF file is served by llama.cpp's server, and that serves nothing else.
+  // llama.cpp's server serves GGUF files and nothing else.
   if (profile->runs_llama_server() != (checkpoint.format == "gguf")) return {};
   const Subject on(checkpoint);
   switch (profile->program) {

@@ -1,8 +1,8 @@
-// Checks of the folder's files other than the model.
+// Checks files of the folder other than the model.
 //
 // Sources: safetensors src/tensor.rs; transformers src/transformers/modeling_utils.py and
 // generation/configuration_utils.py.
-// Files without {"format": "pt"} load in some readers and stop others.
+// Some readers load files without {"format": "pt"}, others fail.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -24,8 +24,8 @@ void check_format(const CheckContext& context) {
 
 constexpr const char* kIndex = "model.safetensors.index.json";
 
-// Readers that go by the index read its "metadata" too, and look for no other names of files.
-// Source: transformers src/transformers/utils/hub.py (get_checkpoint_shard_files).
+// Readers that use the index also read its "metadata", and look for no other file names. Source:
+// transformers src/transformers/utils/hub.py (get_checkpoint_shard_files).
 void check_index(const CheckContext& context) {
   const auto& files = context.on.checkpoint.file_metadata;
   const bool is_folder =
@@ -35,8 +35,8 @@ void check_index(const CheckContext& context) {
   context.report(kIndex, "missing, or without an object \"metadata\"");
 }
 
-// Servers list *.safetensors and keep those that the index names; the converter opens files of an
-// index where model*.safetensors exist.
+// Servers list *.safetensors and keep the files that the index names; the converter opens the files
+// of an index if model*.safetensors exist.
 // Sources: vLLM and SGLang 0.5.12 model_loader/weight_utils.py
 // (filter_duplicate_safetensors_files); llama.cpp conversion/base.py (index_tensors).
 void check_listed_files(const CheckContext& context) {
@@ -82,7 +82,7 @@ void check_generation(const CheckContext& context) {
   }
 }
 
-// The checks whose findings come from a newer writer: "C02, T02 and T03".
+// Lists the checks whose findings come from a newer program: "C02, T02 and T03".
 std::string checks_of_newer_writers(const CheckContext& context) {
   const JsonValue& tokenizer = context.on.tokenizer_config;
   const std::string* name = text_of(tokenizer, "tokenizer_class");
@@ -118,7 +118,7 @@ void check_trainer(const CheckContext& context) {
   context.report("modelopt_state.pth", "a trainer's record of its quantizers");
 }
 
-// Whether the program has no class of its own for what this code would be asked for.
+// Whether the program needs this code because it has no class of its own.
 bool is_code_needed(const CheckContext& context, std::string_view document) {
   if (document == "config.json") return !knows_model_type(context.profile, context.on.model_type);
   const std::string* name = text_of(context.on.tokenizer_config, "tokenizer_class");
@@ -126,12 +126,12 @@ bool is_code_needed(const CheckContext& context, std::string_view document) {
          !knows_tokenizer_class(context.profile, *name);
 }
 
-// A program that has its own class uses it, unless it must trust the folder's code.
+// A program uses its own class, unless it must trust the folder's code.
 void check_code(const CheckContext& context) {
   const Checkpoint& checkpoint = context.on.checkpoint;
   if (!checkpoint.code_files) return;
   const std::set<std::string> found(checkpoint.code_files->begin(), checkpoint.code_files->end());
-  std::map<std::string, std::vector<std::string>> missing;  // by document
+  std::map<std::string, std::vector<std::string>> missing;  // names by document
   for (const NamedFile& file : named_code(checkpoint)) {
     const bool is_below = file.path.find('/') != file.path.npos;
     if (is_below || found.contains(file.path)) continue;
@@ -187,7 +187,7 @@ constexpr Check kFileChecks[] = {
 
 }  // namespace
 
-// vLLM 0.17 and 0.32 model_loader/default_loader.py (load_format auto); transformers 5.17
+// From vLLM 0.17 and 0.32 model_loader/default_loader.py (load_format auto); transformers 5.17
 // src/transformers/modeling_utils.py (_get_resolved_checkpoint_files).
 const std::string* preferred_weights(const Subject& on, const Profile& profile) {
   const bool is_vllm = profile.program == Program::kVllm;

@@ -1,8 +1,8 @@
-// Checks of the files that an image processor is made from.
+// Checks the files that an image processor is built from.
 //
 // Sources: transformers src/transformers/models/auto/image_processing_auto.py; vLLM
 // vllm/multimodal/processing.
-// The processor is made for a wrapper even when only text is served.
+// Servers build the processor of a wrapper even if they serve only text.
 #include "checks/subject/subject.h"
 #include "core/model/json_documents.h"
 

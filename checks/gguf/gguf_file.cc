@@ -1,16 +1,16 @@
-// Checks of a GGUF file: what llama.cpp v0.5.0 asks of one before the first token, and programs
-// that run its server ("llama-server" in ratings).
+// Checks a GGUF file against what llama.cpp v0.5.0 requires before the first token. Programs that
+// run its server ("llama-server" in ratings) require the same.
 //
-// G08 asks for the other programs: vLLM vllm/model_executor/model_loader/gguf_loader.py and
-// layers/quantization/gguf.py of 0.17.1 (from 0.24 on they are the package vllm-gguf-plugin);
+// G08 covers the other programs: vLLM vllm/model_executor/model_loader/gguf_loader.py and
+// layers/quantization/gguf.py of 0.17.1 (since 0.24 in the package vllm-gguf-plugin);
 // SGLang python/sglang/srt/layers/quantization/gguf.py; transformers
 // src/transformers/integrations/ggml.py of 4.57.6 and 5.19.0. TensorRT-LLM's loaders
-// (tensorrt_llm/_torch/models/checkpoints) read Hugging Face and Mistral folders alone.
+// (tensorrt_llm/_torch/models/checkpoints) only read Hugging Face and Mistral folders.
 // Sources: llama.cpp src/llama-arch.cpp (LLM_ARCH_NAMES), src/llama-vocab.cpp (models and
 // pre-tokenizers, arrays of tokens), src/llama-model.cpp (required keys; the generic pass over
-// ".scale" tensors, which multiply any weight that they belong to).
-// NVFP4 weights without a ".scale" are sound, as llama-quantize writes them; a file in which only
-// some have one has lost the others.
+// ".scale" tensors, which multiply any weight that they belong to). NVFP4 weights without a
+// ".scale" are sound, as llama-quantize writes them; a file in which only some have one has lost
+// the others.
 #include <algorithm>
 
 #include "checks/gguf/gguf_rules.h"
@@ -23,9 +23,9 @@ namespace {
 
 constexpr std::string_view kTokenizerModels =
     " no_vocab none llama bert gpt2 hybriddna whitespace t5 rwkv plamo2 gemma4 test ";
-// Those that cut text by merges.
+// Tokenizer models that split text by merges.
 constexpr std::string_view kMergingModels = " gpt2 hybriddna whitespace gemma4 ";
-// Those whose tokens have rules of their own, which no architecture with a table uses.
+// Tokenizer models with special rules, which no architecture with a table uses.
 constexpr std::string_view kOtherTokenizers = " bert t5 rwkv plamo2 test ";
 constexpr uint64_t kMaxBlocks = 512;
 
@@ -39,14 +39,14 @@ std::string architecture(const CheckContext& context) {
   return std::string(keys(context).architecture());
 }
 
-// A language model; llama.cpp reads a projector ("clip") by other code, and Ollama a file that
-// holds one too.
+// Whether the file is a language model: llama.cpp reads a projector ("clip") with other code, as
+// Ollama does with a file that includes one.
 bool is_asked(const CheckContext& context) {
   return context.on.is_gguf && architecture(context) != "clip" &&
          patched_by(context.on, context.profile) == nullptr;
 }
 
-// Elements of an array; nullopt: no such key, or no array.
+// The number of elements of an array; nullopt if the key is absent or not an array.
 std::optional<uint64_t> array_count(const CheckContext& context, std::string_view key) {
   const MetaArray* array = keys(context).find_array(key);
   return array == nullptr ? std::nullopt : std::optional(array->count());
@@ -62,7 +62,7 @@ void check_gguf_architecture(const CheckContext& context) {
   }
 }
 
-// Requirements of llama.cpp's tools/mtmd/clip.cpp for each tower of a projector.
+// Checks the keys that llama.cpp's tools/mtmd/clip.cpp requires of each tower in a projector.
 void check_projector_keys(const CheckContext& context) {
   bool has_tower = false;
   const Metadata& found = keys(context);
@@ -83,8 +83,8 @@ void check_projector_keys(const CheckContext& context) {
   if (!has_tower) context.report("clip.has_vision_encoder", "missing");
 }
 
-// ggml takes tensors of a mapped file as they are where the first of them is at a multiple of 32
-// bytes, and ends the process where it is not (ggml-backend.cpp ggml_backend_cpu_buffer_from_ptr).
+// ggml uses tensors of a mapped file in place. It aborts if the first one is not at a multiple of
+// 32 bytes (ggml-backend.cpp ggml_backend_cpu_buffer_from_ptr).
 void check_alignment(const CheckContext& context) {
   constexpr uint64_t kMappedAlignment = 32;
   const auto alignment = keys(context).find_unsigned("general.alignment");
@@ -145,7 +145,7 @@ void check_tokenizer(const CheckContext& context) {
 void check_pre_tokenizer(const CheckContext& context) {
   if (!is_asked(context)) return;
   const std::string* model = keys(context).find_text("tokenizer.ggml.model");
-  if (model == nullptr || *model != "gpt2") return;  // others cut without one
+  if (model == nullptr || *model != "gpt2") return;  // others split text without one
   const std::string* pre = keys(context).find_text("tokenizer.ggml.pre");
   if (pre == nullptr || pre->empty()) {
     context.report("tokenizer.ggml.pre", "missing", Severity::kUnsound,
@@ -176,7 +176,7 @@ void check_blocks(const CheckContext& context) {
   const auto count = keys(context).find_unsigned(architecture(context) + ".block_count");
   const GgufArchitecture* rules = find_gguf_architecture(architecture(context));
   if (rules != nullptr) {
-    std::vector<CheckFinding> faults;  // without its keys, what the tensors should be is not known
+    std::vector<CheckFinding> faults;  // without its keys, shapes are unknown
     check_keys({context.on, context.profile, context.served, faults, context.failed});
     if (faults.empty()) context.failed = check_gguf_tensors(context, *rules);
     return;
@@ -192,7 +192,7 @@ void check_blocks(const CheckContext& context) {
     if (at < *count) has[at] = true;
     if (at >= *count && beyond.empty()) beyond = tensor.name;
   }
-  // Vocabularies alone, and encoders that count their blocks under another name.
+  // Passes vocabulary files, and encoders that count their blocks under another name.
   if (std::ranges::find(has, true) == has.end()) return;
   const auto missing = std::ranges::find(has, false);
   if (missing != has.end()) {
@@ -241,7 +241,7 @@ void check_scales(const CheckContext& context) {
   }
 }
 
-// The parts that the program cannot read, regardless of names and shapes.
+// Finds parts that the program cannot read, regardless of names and shapes.
 void check_unread_parts(const CheckContext& context) {
   const Profile& profile = context.profile;
   const std::string name = architecture(context);

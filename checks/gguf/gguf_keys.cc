@@ -1,4 +1,4 @@
-// The keys of a GGUF: those that llama.cpp v0.5.0 must find, and the types that it takes
+// Checks the keys of a GGUF: those that llama.cpp v0.5.0 requires, and the types that it accepts
 // (models/gguf_keys.cc).
 #include <algorithm>
 #include <unordered_set>
@@ -11,7 +11,7 @@
 namespace ckpt {
 namespace {
 
-// Of all architectures.
+// Keys of all architectures.
 constexpr std::string_view kGgufCommonKeys =
     "context_length! embedding_length! embedding_length_out attention.causal pooling_type"
     " block_count! nextn_predict_layers expert_count expert_used_count expert_group_count"
@@ -30,7 +30,7 @@ struct KeyCounts {
   uint64_t blocks, trunk;
 };
 
-// The fault of a value for a key of this kind; empty: none.
+// The fault of a value for a key of this kind, or "".
 std::string fault_of_array(const MetaArray& array, char kind, const KeyCounts& counts) {
   if (kind == 't' || kind == 'u' || kind == 'f' || kind == 'b') return "an array";
   const bool are_of_trunk = kind == 'T' || kind == 'F';
@@ -78,7 +78,7 @@ void check_keys_of_file(const CheckContext& context, const KeyCounts& counts) {
   }
 }
 
-// `list` as in GgufArchitecture.
+// `list` is a list of keys as in GgufArchitecture.
 void check_keys_of(const CheckContext& context, const std::string& architecture,
                    std::string_view list, const KeyCounts& counts) {
   for (std::string_view word : split_words(list)) {
@@ -93,7 +93,7 @@ void check_keys_of(const CheckContext& context, const std::string& architecture,
     if (!known) continue;
     if (colon < word.size()) *known = {word[colon + 1], MetaType::kArray};
     if (is_required) check_required(context, key);
-    // The loader passes over a list that may be absent and is none.
+    // The loader ignores an optional list that is not an array.
     const MetaValue* value = context.on.checkpoint.metadata.find(key);
     const bool is_list = value != nullptr && std::holds_alternative<MetaArray>(value->value);
     const bool is_passed = (known->kind == 'A' || known->kind == 'C') && !is_required && !is_list;
@@ -101,7 +101,7 @@ void check_keys_of(const CheckContext& context, const std::string& architecture,
   }
 }
 
-// Keys that the loader reads only where another one is absent, or for some numbers of blocks.
+// Checks keys that the loader reads only if another one is absent, or for some numbers of blocks.
 void check_keys_in_place(const CheckContext& context, const std::string& architecture,
                          Sliding sliding, const KeyCounts& counts) {
   const auto check_one = [&](std::string_view name) {
@@ -115,7 +115,7 @@ void check_keys_in_place(const CheckContext& context, const std::string& archite
   if (sliding == Sliding::kOf64Layers && counts.trunk == 64) check_one("rope.freq_base_swa");
 }
 
-// Token lists have one element type each.
+// Checks the element types of token lists.
 void check_token_lists(const CheckContext& context) {
   constexpr std::pair<std::string_view, std::string_view> kLists[] = {
       {"tokenizer.ggml.tokens", "string"},
@@ -144,7 +144,7 @@ void check_nested_arrays(const CheckContext& context) {
   }
 }
 
-// Rotation divides by powers of these.
+// Rotation divides by powers of these bases.
 void check_bases(const CheckContext& context, const std::string& architecture) {
   for (const std::string_view end : {"rope.freq_base", "rope.freq_base_swa"}) {
     const std::string key = fmt::format("{}.{}", architecture, end);
@@ -158,7 +158,7 @@ void check_bases(const CheckContext& context, const std::string& architecture) {
 
 }  // namespace
 
-// Once a text stands twice, the library's two tables of tokens differ, and it stops.
+// A text that occurs twice makes the library's two token tables differ, at which it stops.
 void check_gguf_tokens(const CheckContext& context) {
   const Metadata& metadata = context.on.checkpoint.metadata;
   const std::string* model = metadata.find_text("tokenizer.ggml.model");
@@ -192,7 +192,7 @@ void check_gguf_keys(const CheckContext& context, const std::string& architectur
   check_keys_of(context, architecture, rules->keys, counts);
   check_keys_in_place(context, architecture, rules->sliding, counts);
   check_bases(context, architecture);
-  if (context.out.size() != before) return;  // numbers of unknown keys say nothing
+  if (context.out.size() != before) return;  // unknown keys make numbers meaningless
   const GgufNumbers numbers(context.on.checkpoint, *rules);
   if (blocks == 0 || blocks > 512) return;
   if (std::string fault = numbers.fault(); !fault.empty()) {

@@ -1,7 +1,7 @@
-// The numbers that shapes of GGUF tensors are made of, block by block, as llama.cpp v0.5.0 reads
-// them. Sources: src/llama-model.cpp (load_hparams), src/llama-hparams.cpp.
+// Computes, per block, the numbers that shapes of GGUF tensors consist of, as llama.cpp v0.5.0
+// reads them. Sources: src/llama-model.cpp (load_hparams), src/llama-hparams.cpp.
 //
-// A name without "_i" is that of block 0, which stands for all where the loader asks no further.
+// A name without "_i" is that of block 0, which the loader mostly uses for all blocks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -122,7 +122,7 @@ void GgufNumbers::add_file(JsonValue& out) const {
   out["longrope"] = scaling != nullptr && *scaling == "longrope";
 }
 
-// Of DeepSeek's attention; small models of it have no low rank for queries, whatever the file says.
+// Whether DeepSeek attention has no low rank for queries: in small models it never does.
 bool GgufNumbers::has_no_low_rank() const {
   const uint64_t layers = trunk();
   const uint64_t vocabulary = number("vocab_size", rows_of_vocabulary());
@@ -142,7 +142,7 @@ void GgufNumbers::add_latent(JsonValue& out) const {
   out["nope"] = wide > turned ? wide - turned : 0;
 }
 
-// `end` is "" for block 0's and "_i" for the block's own.
+// `end` is "" for the numbers of block 0 and "_i" for those of the block itself.
 void GgufNumbers::add_heads(JsonValue& out, uint64_t block, std::string_view end) const {
   const auto set = [&](std::string_view word, uint64_t value) {
     out[fmt::format("{}{}", word, end)] = value;
@@ -194,7 +194,7 @@ void GgufNumbers::add_experts(JsonValue& out, uint64_t block) const {
   out["interleaved"] = step > 0 && (block + 1) % step == 0;
 }
 
-// The kind of block.
+// Adds the kind of the block.
 void GgufNumbers::add_kinds(JsonValue& out, uint64_t block) const {
   const bool is_nextn = block >= trunk();
   out["nextn"] = is_nextn;
@@ -234,7 +234,7 @@ JsonValue GgufNumbers::of(uint64_t block) const {
 
 std::string GgufNumbers::fault_of_experts() const {
   const uint64_t declared = number("expert_count"), groups = number("expert_group_count");
-  const bool has_none = has_graph("lone_expert") && declared <= 1;  // nor is a number of them used
+  const bool has_none = has_graph("lone_expert") && declared <= 1;  // a single expert is not used
   const uint64_t experts = has_none ? 0 : declared;
   uint64_t used = 0;
   for (uint64_t block = 0; block < blocks_; ++block) {
@@ -242,7 +242,7 @@ std::string GgufNumbers::fault_of_experts() const {
   }
   const bool reads_gating = has_part(rules_.keys, "expert_gating_func");
   const uint64_t gating = reads_gating ? number("expert_gating_func") : 0;
-  // Graphs without a function of their own ("gates") stop at 0, which a missing key also is.
+  // Graphs without a default gating function ("gates") stop at 0, the value of a missing key too.
   const bool has_gate = gating > 0 || !has_graph("gates") || experts == 0;
   if (gating > 4 || !has_gate) return fmt::format("expert_gating_func is {}", gating);
   if (experts > 1024) return fmt::format("expert_count is {}; expected at most 1024", experts);
@@ -258,7 +258,7 @@ std::string GgufNumbers::fault_of_experts() const {
   return is_share ? "" : fmt::format("{} of {} groups of experts are used", of_them, groups);
 }
 
-// Layers that share keys and values take those of the last but one or the last before them.
+// Layers that share keys and values use those of the last or last but one layer before them.
 std::string GgufNumbers::fault_of_sharing() const {
   const uint64_t shared = number("attention.shared_kv_layers");
   if (shared + 2 > blocks_) {
@@ -275,8 +275,8 @@ std::string GgufNumbers::fault_of_sharing() const {
   return {};
 }
 
-// Rotation takes values of a head alone. Latent attention, and shapes that are made of the rotated
-// width, have these values elsewhere.
+// Rotation must fit into a head. Latent attention, and shapes that depend on the rotated width,
+// store these values elsewhere.
 std::string GgufNumbers::fault_of_rotation() const {
   const bool is_elsewhere =
       has_row(rules_, [](const GgufRow& row) { return has_part(row.shape, "*rot"); });
@@ -292,7 +292,7 @@ std::string GgufNumbers::fault_of_rotation() const {
   return {};
 }
 
-// Positions on several axes turn runs of a head's values, one for each axis.
+// With positions on several axes, each axis rotates a range of a head's values.
 std::string GgufNumbers::fault_of_sections(uint64_t head) const {
   constexpr std::string_view kKey = "rope.dimension_sections";
   const auto section = [&](uint64_t axis) { return number_of(kKey, axis); };
@@ -304,7 +304,7 @@ std::string GgufNumbers::fault_of_sections(uint64_t head) const {
                      axes == 0 ? 0 : all, head);
 }
 
-// Queries as wide as the model are cut into heads, and the latent cache holds what rope turns too.
+// Queries as wide as the model must split into heads, and the latent cache includes rotated values.
 std::string GgufNumbers::fault_of_heads(const JsonValue& all) const {
   const bool has_square = has_row(rules_, [](const GgufRow& row) {
     const bool is_attention =
@@ -331,8 +331,8 @@ std::string GgufNumbers::fault_of_heads(const JsonValue& all) const {
   return {};
 }
 
-// Graphs of most architectures take the key heads of block 0 for all; shapes follow from its heads,
-// and some graphs read those of each block.
+// Most architectures' graphs use the key heads of block 0 for all blocks; shapes follow from the
+// heads of block 0, while some graphs read those of each block.
 std::string GgufNumbers::fault_of_blocks() const {
   const bool is_of_block = has_row(rules_, [](const GgufRow& row) {
     return has_part(row.shape, "head_i") || has_part(row.shape, "gqa_i");
@@ -349,11 +349,11 @@ std::string GgufNumbers::fault_of_blocks() const {
   return {};
 }
 
-// Norms stop at a negative one, and at NaN.
+// Norms stop at a negative epsilon, and at NaN.
 std::string GgufNumbers::fault_of_norms() const {
   for (const std::string_view key :
        {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"}) {
-    if (!has_part(rules_.norm, key) && !has_part(rules_.keys, key)) continue;  // it is not read
+    if (!has_part(rules_.norm, key) && !has_part(rules_.keys, key)) continue;  // not read
     const MetaValue* found = find(key);
     const double* value = found == nullptr ? nullptr : std::get_if<double>(&found->value);
     if (value != nullptr && !(*value >= 0)) return fmt::format("{} is {}", key, *value);
@@ -364,7 +364,7 @@ std::string GgufNumbers::fault_of_norms() const {
   return has_one ? "" : fmt::format("no {}", norms.front());
 }
 
-// Each of the two memories of a hybrid model has a layer.
+// A hybrid model needs at least one layer for each of its two memories.
 std::string GgufNumbers::fault_of_memory() const {
   if (!has_graph("hybrid")) return {};
   const bool is_gated = has_graph("gated_delta");
@@ -378,7 +378,7 @@ std::string GgufNumbers::fault_of_memory() const {
   return has_recurrent ? "" : "no layer is recurrent";
 }
 
-// A model with a window has a layer that uses it, and the graphs of some models must have one.
+// A model with a window needs a layer that uses it, and some models' graphs require a window.
 std::string GgufNumbers::fault_of_sliding() const {
   if (!has_sliding()) return has_graph("slides_only") ? "no attention.sliding_window" : "";
   for (uint64_t block = 0; block < blocks_; ++block) {
@@ -387,7 +387,7 @@ std::string GgufNumbers::fault_of_sliding() const {
   return "no layer has sliding attention";
 }
 
-// The graph multiplies keys of the indexer with a matrix whose size is a power of two, at least 64.
+// The graph multiplies the indexer's keys with a matrix whose size is a power of two, at least 64.
 std::string GgufNumbers::fault_of_indexer() const {
   constexpr std::string_view kKey = "attention.indexer.key_length";
   const uint64_t size = number(kKey), least = std::max<uint64_t>(at(of(0), "rot"), 64);
@@ -395,7 +395,7 @@ std::string GgufNumbers::fault_of_indexer() const {
   return fmt::format("{} is {}; expected a power of two, {} at least", kKey, size, least);
 }
 
-// Values that end the program when it builds its graph.
+// The fault of values that abort the program when it builds its graph, or "".
 std::string GgufNumbers::fault_of_graph() const {
   if (has_graph("sharing")) return fault_of_sharing();
   if (has_graph("indexer")) return fault_of_indexer();
@@ -409,7 +409,7 @@ std::string GgufNumbers::fault_of_graph() const {
   return {};
 }
 
-// Sizes that graphs take to be equal.
+// The fault of sizes that graphs assume to be equal, or "".
 std::string GgufNumbers::fault_of_equals(const JsonValue& all) const {
   const uint64_t heads = number("attention.head_count_kv", number("attention.head_count"));
   const bool is_latent = has_graph("low_rank") || has_graph("mla_alone");

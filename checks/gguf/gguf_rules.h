@@ -1,7 +1,7 @@
-// Compares a GGUF with what llama.cpp v0.5.0 requires of its architecture (models/gguf_tables.h);
-// private to checks/.
+// Compares a GGUF with what llama.cpp v0.5.0 requires of its architecture (models/gguf_tables.h).
+// Private to checks/.
 //
-//   keys of the file ── numbers of a layer ──▶ rows of the architecture ──▶ names and shapes
+//   keys of the file ── numbers per layer ──▶ rows of the architecture ──▶ names and shapes
 #pragma once
 
 #include <array>
@@ -19,39 +19,39 @@
 
 namespace ckpt {
 
-// Words of tokenizer.ggml.model for a file that brings no tokens.
+// Values of tokenizer.ggml.model for a file without tokens.
 inline constexpr std::string_view kGgufNoTokenizer = " none no_vocab ";
 struct CheckContext;
-// Keys that must be there, their types, and numbers that do not go together.
+// Checks required keys, their types, and numbers that contradict each other.
 void check_gguf_keys(const CheckContext& context, const std::string& architecture);
-// Lists of tokens: their types, and texts that stand twice.
+// Checks lists of tokens: their types, and duplicate texts.
 void check_gguf_tokens(const CheckContext& context);
-// Whether tokens are of the kind that tokenizer.ggml.model says, and those of the chat template are
-// found (gguf_vocabulary.cc).
+// Checks that tokens are of the kind that tokenizer.ggml.model declares, and that llama.cpp finds
+// those of the chat template (gguf_vocabulary.cc).
 void check_gguf_vocabulary(const CheckContext& context);
-// Tensors that are missing, too many or of another shape.
+// Reports tensors that are missing, unknown or of another shape.
 Status check_gguf_tensors(const CheckContext& context, const GgufArchitecture& rules);
 
-// Of the file as a whole, then of one block; both hold numbers by name.
+// The numbers of the file, and of one block, each by name.
 class GgufNumbers {
  public:
   GgufNumbers(const Checkpoint& checkpoint, const GgufArchitecture& rules);
   uint64_t blocks() const { return blocks_; }
   uint64_t trunk() const { return blocks_ - nextn_; }
   JsonValue of(uint64_t block) const;
-  // The numbers that llama.cpp refuses; empty: none.
+  // The fault of numbers that llama.cpp rejects, or "".
   std::string fault() const;
 
  private:
   uint64_t number(std::string_view key, uint64_t otherwise = 0) const {
     return number_of(key, 0, otherwise);
   }
-  // Below the architecture's name. Asked many times for each block; there may be many of both.
+  // Finds a key without the architecture's prefix. Called often, for many blocks and keys.
   const MetaValue* find(std::string_view key) const {
     const auto found = keys_.find(fmt::format("{}{}", prefix_, key));
     return found == keys_.end() ? nullptr : found->second;
   }
-  // Of a key with a number, or one a block.
+  // The value of a key with one number, or with a number per block.
   uint64_t number_of(std::string_view key, uint64_t block, uint64_t otherwise = 0) const {
     return number_of_layer(find(key), block).value_or(otherwise);
   }

@@ -1,5 +1,5 @@
-// The tensors of a GGUF against those that its architecture has in llama.cpp v0.5.0, which stops at
-// one too few, one too many or another shape. Sources: src/llama-model-loader.cpp
+// Compares the tensors of a GGUF with those of its architecture in llama.cpp v0.5.0, which stops at
+// a missing, unknown or differently shaped one. Sources: src/llama-model-loader.cpp
 // (check_tensor_dims, done_getting_tensors), src/llama-model.cpp (create_tensor_qkv,
 // create_tensor_gate_up_exps, the generic pass over scales).
 #include <algorithm>
@@ -18,12 +18,12 @@ constexpr std::string_view kScaled =
     " nextn.shared_head_head ";
 constexpr std::string_view kScaledExperts = " ffn_gate_exps ffn_down_exps ffn_up_exps ";
 
-// "attn_q.bias" of "blk.3.attn_q.bias".
+// Returns "attn_q.bias" for "blk.3.attn_q.bias".
 std::string_view tensor_kind(std::string_view name) {
   return name.substr(std::min(name.size(), name.find('.', 4)));
 }
 
-// One row for the blocks that it is for.
+// How the blocks that a row applies to fulfill it.
 struct RowUse {
   std::vector<std::string> missing, found;
 };
@@ -65,7 +65,7 @@ class GgufTensors {
     return {};
   }
 
-  // A word of the rows says what is asked of the block.
+  // Whether the block meets the condition in a row.
   bool holds(std::string_view when) const {
     for (std::string_view word : split_words(when)) {
       if (has_word("optional alone biased needed read", word)) continue;
@@ -86,13 +86,13 @@ class GgufTensors {
     return out;
   }
 
-  // As GGUF orders dimensions.
+  // Evaluates a shape, in GGUF's order of dimensions.
   Result<std::vector<uint64_t>> shape_of(std::string_view text) const {
     static constexpr Family kNoTable{};
     return numbers_of_fields(kNoTable, of_block_, text);
   }
 
-  // Whether the tensor exists; reports one of another shape, which counts as existing.
+  // Whether the tensor exists. Reports a wrong shape; such a tensor counts as existing.
   bool check_tensor(const std::string& name, std::vector<uint64_t> shape) {
     const Tensor* tensor = find(name);
     if (tensor == nullptr) return false;
@@ -125,7 +125,7 @@ class GgufTensors {
     }
   }
 
-  // Norms, biases, convolutions and the like; matrices that are multiplied with may have any type.
+  // True for norms, biases, convolutions and similar; matrices of products may have any type.
   static bool is_added_or_multiplied(std::string_view name, const std::vector<uint64_t>& shape) {
     if (name.ends_with("ffn_gate_inp_shexp.weight")) return false;
     return shape.size() == 1 || name.ends_with("norm.weight") || name.ends_with(".bias") ||
@@ -204,7 +204,7 @@ class GgufTensors {
     return {};
   }
 
-  // Of a weight that is read, and in a block that is; or of the head in NVFP4.
+  // Whether the tensor is the scale of a weight in a block that is read, or of an NVFP4 head.
   bool is_scale(std::string_view name) const {
     if (!name.ends_with(".scale") && !name.ends_with(".input_scale")) return false;
     const std::string_view stem = name.substr(0, name.rfind('.'));
@@ -256,7 +256,7 @@ class GgufTensors {
       if (use.found.empty() || !lost_.empty()) continue;
       std::set<std::string_view> found;
       for (const std::string& name : use.found) found.insert(tensor_kind(name));
-      std::vector<std::string> missing;  // here; a model may have one of three biases
+      std::vector<std::string> missing;  // in this block; a model may have one of three biases
       for (const std::string& name : use.missing) {
         if (found.contains(tensor_kind(name))) missing.push_back(name);
       }
@@ -270,8 +270,8 @@ class GgufTensors {
   const GgufNumbers numbers_;
   JsonValue of_block_;
   uint64_t block_ = 0;
-  bool is_unread_ = false;  // a block for multi-token prediction: counted, not read
-  bool may_lack_ = false;   // one whose tensors may be in another file
+  bool is_unread_ = false;  // a block for multi-token prediction, which is not read
+  bool may_lack_ = false;   // its tensors may be in another file
   std::unordered_set<const Tensor*> used_;
   std::vector<RowUse> uses_;
   std::vector<std::string> missing_, extra_, lost_, wrong_, unread_types_;

@@ -1,13 +1,13 @@
-// The tokens of a GGUF: whether they are of the kind that tokenizer.ggml.model says, and whether
-// llama.cpp finds those that the chat template writes.
+// Checks the tokens of a GGUF: whether they are of the kind that tokenizer.ggml.model declares, and
+// whether llama.cpp finds those that the chat template writes.
 //
 //   llama    <0x00> to <0xFF>, U+2581 for spaces          neighbors join by scores
 //   gemma4   the same                                     by merges
 //   gpt2     letters that stand for bytes, "Ġ" for 0x20   by merges
 //
-// A byte that no token spells ends the process (llama), or is dropped in silence (gemma4). Control
-// and user-defined tokens are searched for in a text before it is split; any other must be joined
-// from its characters.
+// A byte without a token aborts the process (llama) or is silently dropped (gemma4). Control and
+// user-defined tokens are searched for in a text before it is split; any other token must be
+// composed of its characters.
 // Source: llama.cpp v0.5.0 src/llama-vocab.cpp (load, tokenizer_st_partition, token_to_piece,
 // byte_to_token, llm_tokenizer_spm_session, llm_tokenizer_bpe_session).
 #include <algorithm>
@@ -26,15 +26,15 @@ namespace {
 constexpr std::string_view kTokenTypes = "tokenizer.ggml.token_type";
 constexpr std::string_view kTokenTexts = "tokenizer.ggml.tokens";
 constexpr std::string_view kPieceSpace = "\xe2\x96\x81";  // U+2581
-constexpr std::string_view kLetterSpace = "\xc4\xa0";  // U+0120, of byte-level BPE
+constexpr std::string_view kLetterSpace = "\xc4\xa0";  // U+0120, in byte-level BPE
 constexpr int kNormalType = 1, kUnknownType = 2, kControlType = 3, kUserType = 4, kUnusedType = 5,
               kByteType = 6;
 
 struct GgufTokens {
   const std::vector<std::string>& texts;
-  const MetaArray* types;   // null: missing, and llama.cpp takes all for normal
+  const MetaArray* types;   // null: missing, llama.cpp then treats all as normal
   const MetaArray* merges;  // null: missing
-  bool has_bytes;           // tokens as SentencePiece has them
+  bool has_bytes;           // tokens in the form of SentencePiece
 
   int type(size_t id) const {
     const bool is_known = types != nullptr && id < types->count();
@@ -42,7 +42,7 @@ struct GgufTokens {
   }
 };
 
-// "12 tokens, the first 'x', are not ..."
+// Returns "12 tokens, the first 'x', are not ...".
 std::string counted_tokens(const Mismatch& found, std::string_view what) {
   return found.count == 1
              ? fmt::format("'{}' is {}", found.first, what)
@@ -55,7 +55,7 @@ void check_byte_tokens(const CheckContext& context, const GgufTokens& tokens,
                        const TextIndex& ids) {
   Mismatch missing, untyped;
   const std::string* model = context.on.checkpoint.metadata.find_text("tokenizer.ggml.model");
-  const bool stops = *model == "llama";  // which takes a token of this letter as well
+  const bool stops = *model == "llama";  // a token of one letter serves as a byte there
   for (int byte = 0; byte < 256; ++byte) {
     const auto id = ids.find(byte_name(byte));
     const bool has_letter = byte < 0x80 && ids.find(std::string(1, static_cast<char>(byte)));
@@ -76,7 +76,7 @@ void check_byte_tokens(const CheckContext& context, const GgufTokens& tokens,
   }
 }
 
-// The token has only letters that stand for bytes in byte-level BPE.
+// Whether the token consists of letters that represent bytes in byte-level BPE.
 bool has_byte_letters(std::string_view text) {
   while (!text.empty()) {
     const auto [size, code, is_valid] = first_character(text);
@@ -88,10 +88,10 @@ bool has_byte_letters(std::string_view text) {
   return true;
 }
 
-// Published vocabularies of byte-level BPE have some tokens with other letters (Command R: 1,403 of
-// 256,000), and those of pieces have "Ġ" as a letter; so most tokens decide.
+// Decides by most of the tokens: published byte-level BPE vocabularies have some tokens with other
+// letters (Command R: 1,403 of 256,000), and those of pieces contain the letter "Ġ".
 void check_kind(const CheckContext& context, const GgufTokens& tokens, const TextIndex& ids) {
-  uint64_t normal = 0, of_pieces = 0, of_letters = 0;  // of the latter, with a space
+  uint64_t normal = 0, of_pieces = 0, of_letters = 0;  // of_*: with this kind of space
   Mismatch other;
   for (size_t id = 0; id < tokens.texts.size(); ++id) {
     if (tokens.type(id) != kNormalType) continue;
@@ -115,7 +115,7 @@ void check_kind(const CheckContext& context, const GgufTokens& tokens, const Tex
   }
 }
 
-// The texts that templates write as they are.
+// The texts that chat templates write literally.
 std::vector<std::string_view> literals_of(const Metadata& metadata) {
   std::vector<std::string_view> out;
   for (const MetaEntry& entry : metadata.entries) {
@@ -129,7 +129,7 @@ std::vector<std::string_view> literals_of(const Metadata& metadata) {
   return out;
 }
 
-// Tokens of more than one character in the literals that llama.cpp does not search for.
+// Tokens of several characters in these literals that llama.cpp does not search for.
 std::set<uint32_t> unsearched_tokens(const CheckContext& context, const GgufTokens& tokens,
                                      const TextIndex& ids) {
   constexpr size_t kLongest = 64;
@@ -183,7 +183,7 @@ void check_template_tokens(const CheckContext& context, const GgufTokens& tokens
       {}, "the chat's own tokens are split into letters");
 }
 
-// "<|im_start|>" of a template, where the file has a filler in its place.
+// Finds template tokens such as "<|im_start|>" whose place has a filler token in the file.
 void check_filled_tokens(const CheckContext& context, const GgufTokens& tokens,
                          const TextIndex& ids) {
   size_t filler = 0;

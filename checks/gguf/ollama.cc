@@ -1,5 +1,5 @@
-// Checks for Ollama, beyond those of llama.cpp's server, which it runs since 0.30: what
-// `ollama create` makes of a file or folder.
+// Checks for Ollama beyond those of llama.cpp's server, which it runs since 0.30: how `ollama
+// create` handles a file or folder.
 //
 // Sources: ollama/ollama v0.32.15 server/create.go (rewriting, splits, tensors that are kept),
 // convert/reader_safetensors.go (types), server/images.go (chat templates).
@@ -12,7 +12,7 @@
 namespace ckpt {
 namespace {
 
-// Of a tower, a projector or a draft model; such tensors are a file of their own elsewhere.
+// Whether the tensor is of a tower, projector or draft model, which elsewhere has a separate file.
 bool is_embedded(const Tensor& tensor) {
   return std::ranges::any_of(
       std::initializer_list<std::string_view>{"a.", "mm.", "mtp.", "s.", "v."},
@@ -50,7 +50,7 @@ void check_converted_types(const CheckContext& context) {
       gguf_instead(context.on));
 }
 
-// Not where a program of Ollama's takes the template's place, nor of a model that does not chat.
+// Skipped if one of Ollama's programs replaces the template, or the model does not chat.
 void check_ollama_template(const CheckContext& context) {
   const Metadata& metadata = context.on.checkpoint.metadata;
   const std::string_view architecture = metadata.architecture();
@@ -66,7 +66,7 @@ void check_ollama_template(const CheckContext& context) {
   context.report("tokenizer.chat_template", "in Jinja, which Ollama before 0.30 does not read");
 }
 
-// As llama-quantize writes a file, which therefore copies it unchanged.
+// Whether the file has the form that llama-quantize writes, so that Ollama copies it unchanged.
 bool is_as_quantized(const Checkpoint& checkpoint) {
   const std::vector<MetaEntry>& keys = checkpoint.metadata.entries;
   const size_t count = keys.size();

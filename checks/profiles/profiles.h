@@ -1,5 +1,4 @@
-// The models and formats that each program accepts, for the checks, read from data/profiles/;
-// private to checks/.
+// The models and formats that each program accepts, read from data/profiles/. Private to checks/.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +16,8 @@ namespace ckpt {
 
 enum class Program : uint8_t { kVllm, kSglang, kTensorrt, kLlamaCpp, kOllama, kTransformers };
 
-// Where releases of one program differ. A line `does NAME` in the file of a profile states it, with
-// its source; no other code asks which release a profile is.
+// Differences between releases of one program. A line `does NAME` in a profile's file states one,
+// with its source; no other code compares releases.
 inline constexpr std::string_view kTraits[] = {
     "apply_pre_quant_scales",
     "ask_lists_for_joined_names",
@@ -37,7 +36,7 @@ inline constexpr std::string_view kTraits[] = {
     "refuse_extra_weights",
     "rename_starts_of_names",
     "run_convolutions_in_floats",
-    "run_quantized_embeddings",  // NVFP4 of MIXED_PRECISION
+    "run_quantized_embeddings",  // NVFP4 in MIXED_PRECISION
     "run_quantized_heads",
     "state_joins",
     "take_experts_in_smaller_blocks",
@@ -54,37 +53,37 @@ struct Trait {
 // A section of a profile's file.
 struct WordList {
   std::set<std::string_view> words, without;
-  std::vector<std::string_view> also;  // profiles whose section counts too
+  std::vector<std::string_view> also;  // profiles whose section is included
 };
 
 struct Profile {
-  std::string_view file;  // "vllm-0.32", which names the release
-  std::string_view name;  // "vllm" for the newest release of its kind; else the same
-  std::string_view kind, help, version, released;  // released: the day
+  std::string_view file;  // "vllm-0.32", the release
+  std::string_view name;  // "vllm" for the newest release of its kind; else like `file`
+  std::string_view kind, help, version, released;  // `released` is the day
   Program program = Program::kTransformers;
-  // Names by which checks rate it: its own, if the file has no others.
+  // Names by which checks rate the profile; its own name if the file has no others.
   std::vector<std::string_view> rated;
   std::set<std::string_view> traits = {};
   std::map<std::string_view, WordList> lists = {};
-  std::string_view like;    // the profile that has what this file does not state
-  std::string_view reader;  // the profile of the transformers that it comes with
-  std::string_view read;    // the day, where nobody looks for newer releases
+  std::string_view like;    // the profile that provides what this file does not state
+  std::string_view reader;  // the profile of the transformers release it uses
+  std::string_view read;    // day of reading, if nobody looks for newer releases
 
   std::string_view title() const;    // "vLLM 0.32"
   std::string_view release() const;  // "0.32"
 
   bool does(Trait trait) const { return traits.contains(trait.name); }
-  // Whether it reads a folder with such an index.
+  // Whether the program reads a folder with such an index.
   bool takes(const IndexMisfit& misfit) const;
   bool serves() const { return program != Program::kTransformers; }
-  // Runs GGUF files by llama.cpp's own server.
+  // Whether the program runs GGUF files with llama.cpp's own server.
   bool runs_llama_server() const {
     return program == Program::kLlamaCpp || program == Program::kOllama;
   }
-  // The release of transformers whose classes it makes.
+  // The release of transformers whose classes the program uses.
   const Profile& transformers() const;
   bool has_transformers_4() const { return reader.starts_with("transformers-4."); }
-  // Reads the tokenizer's files of a folder with transformers 5.
+  // Whether the program reads tokenizer files with transformers 5.
   bool has_tokenizers_of_5() const {
     const bool is_reader = program == Program::kVllm || program == Program::kSglang ||
                            program == Program::kTransformers;
@@ -92,49 +91,49 @@ struct Profile {
   }
 };
 
-// In the order in which lists show them.
+// All profiles, in the order of lists.
 std::span<const Profile> profiles();
 std::string_view name_of(Program program);
 
-// By its name, or that of its file; null: not known.
+// Finds a profile by its name or that of its file; null if unknown.
 const Profile* find_profile(std::string_view name);
 
-// A name stands for a profile; for a release between two, which both answer; or for one that is
-// newer than all, for which the newest answers.
+// The profiles that answer for a name: its own profile; both neighbors of a release between two
+// profiles; or the newest one for a release newer than all.
 struct ProfileMatch {
   std::string name;
-  const Profile* profile = nullptr;  // null: not known
-  const Profile* older = nullptr;    // next to it, if `profile` is the newer of two
+  const Profile* profile = nullptr;  // null: unknown name
+  const Profile* older = nullptr;    // the older neighbor, if there are two
   bool is_newer = false;
 };
 ProfileMatch match_profile(std::string_view name);
-// "needs vLLM 0.33 or later", where the profile of a later release `has` what this one has not; or
-// that none has.
+// Returns "needs vLLM 0.33 or later" if a later release's profile `has` the word that this one
+// lacks, or that no release has it.
 std::string release_with(const Profile& profile, bool (*has)(const Profile&, std::string_view),
                          std::string_view word);
 
-// Whether section `list` of the profile's file has `word`. `if_absent`: where it has no such
-// section, because the program does not go by these words or they are not known here.
+// Whether section `list` of the profile's file contains `word`. `if_absent` is the result if the
+// section is missing: the program ignores these words, or they are unknown here.
 bool has_listed(const Profile& profile, std::string_view list, std::string_view word,
                 bool if_absent);
 
 // All words of section `list`; empty if the section does not exist.
 std::vector<std::string_view> listed_words(const Profile& profile, std::string_view list);
 
-// The rest after `start` of the name of the first section that has `word`; empty if none has it.
+// The name, without `start`, of the first section that contains `word`; empty if none does.
 std::string_view section_with(const Profile& profile, std::string_view start,
                               std::string_view word);
 
-// model_type: config.json's. llama.cpp and TensorRT-LLM go by the class; true there.
+// `model_type` is from config.json. llama.cpp and TensorRT-LLM use the class instead: always true.
 inline bool knows_model_type(const Profile& profile, std::string_view model_type) {
   return has_listed(profile, "model types", model_type, true);
 }
-// Whether the program has the class that config.json names in architectures[0]. An adapter counts:
+// Whether the program has the class in architectures[0] of config.json. An adapted class counts:
 // vLLM makes XForSequenceClassification from XForCausalLM. Always true for transformers, because
 // its profile does not list classes.
 bool knows_model_class(const Profile& profile, std::string_view name);
-// A class of transformers that a server has not, and may run by transformers' code. A class of
-// neither program ends the run, whatever model_type says.
+// Whether a class that a server lacks may run with the code of transformers. A class that both lack
+// stops the run, whatever model_type is.
 inline bool has_fallback_class(const Profile& profile, std::string_view name) {
   return has_listed(profile, "fallback classes", name, false);
 }
@@ -142,10 +141,10 @@ inline bool has_fallback_class(const Profile& profile, std::string_view name) {
 inline bool takes_algo(const Profile& profile, std::string_view algo) {
   return has_listed(profile, "modelopt algorithms", algo, false);
 }
-// Such a model runs by transformers' code.
+// Whether such a model runs with the code of transformers.
 bool runs_by_fallback(const Profile& profile, std::string_view name);
-// tokenizer_class, as 4.57 looks it up: the name with "Fast" behind it, then the name. 5.x reads
-// any tokenizer.json with its own class, whatever name is given.
+// Whether transformers knows the tokenizer_class. 4.57 looks up the name with "Fast" appended, then
+// the name. 5.x reads any tokenizer.json with its own class, whatever the name is.
 bool knows_tokenizer_class(const Profile& profile, std::string_view name);
 
 }  // namespace ckpt

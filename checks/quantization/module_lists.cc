@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kListedMethods =
     " fp8 fbgemm_fp8 awq gptq bitsandbytes torchao quark mxfp4 compressed-tensors ";
 
-// Names of modules by their tensors' dtypes, as vLLM fills a list that is empty.
+// The modules by their tensors' dtypes, which vLLM uses in place of an empty list.
 struct ByDtype {
   std::vector<std::string> floats, coded;
 };
@@ -41,7 +41,7 @@ std::vector<std::string> texts_below(const JsonValue& json, std::string_view key
   return out;
 }
 
-// A group of one target that is an attention is about its cache.
+// Returns the targets of all groups. A group whose only target is an attention is for its cache.
 std::vector<std::string> targets_of(const JsonValue& json) {
   std::vector<std::string> out;
   for (const JsonValue& group : object_in(json, "config_groups")) {
@@ -53,7 +53,7 @@ std::vector<std::string> targets_of(const JsonValue& json) {
   return out;
 }
 
-// Keys by which a method decides for single modules without its lists.
+// Whether the method has keys other than lists that decide for single modules.
 bool has_other_rules(const JsonValue& json, const std::string& method) {
   if (method == "quark") {
     const JsonValue* layers = known(json, "layer_quant_config");
@@ -220,8 +220,8 @@ void ModuleLists::expect(const std::vector<ModuleQuery>& modules) {
   in_entries_ = NamesInEntries(names, entries_.names().entries());
 }
 
-// SGLang reads names as they are and renamed; those of compressed-tensors in any case, those of FP8
-// with and without "model." in front.
+// Adds the forms of an entry. SGLang uses both original and renamed names: for compressed-tensors
+// in lower case, for FP8 with and without "model." in front.
 void ModuleLists::add_forms(const std::string& entry, const Rename& rename,
                             std::vector<std::string>& out) const {
   out.push_back(rename(entry));
@@ -246,7 +246,7 @@ void ModuleLists::decide(const ModuleQuery& module, ServedModule& served) const 
   if (found == Answer::kQuantized) served.algo = said_.method;
 }
 
-// Of compressed-tensors; SGLang asks targets that name it, and none of classes.
+// Whether compressed-tensors quantizes the head; SGLang requires a target that names it.
 bool ModuleLists::runs_head(const ModuleQuery& module) const {
   const bool is_named = targets_.names().holds(module.name) ||
                         targets_.fit_of_expressions(module.name) == EntryList::Fit::kYes;
@@ -295,7 +295,7 @@ ModuleLists::Answer ModuleLists::of_shards(const ModuleQuery& module, ProfileMat
   return plain == module.shards.size() ? Answer::kPlain : Answer::kPartly;
 }
 
-// An entry is a name, or some words of it that follow each other.
+// Whether an entry is the name, or some consecutive words of it.
 bool ModuleLists::is_between_dots(std::string_view name) const {
   for (size_t begin = 0; begin <= name.size();) {
     const std::string_view rest = name.substr(begin);
@@ -335,7 +335,7 @@ ModuleLists::Answer ModuleLists::in_gptq(const ModuleQuery& module) const {
   if (is_sglang_ && module.is_experts) return Answer::kQuantized;
   const EntryList::Fit leaves = entries_.fit_of_expressions(module.name, "-:");
   const EntryList::Fit changes = entries_.fit_of_expressions(module.name, "+:");
-  // Of two that fit the first counts; the order of the keys is not known here.
+  // The first match counts, but the order of the keys is unknown here.
   const bool is_certain = leaves == EntryList::Fit::kNo || changes == EntryList::Fit::kNo;
   if (leaves == EntryList::Fit::kUnclear || !is_certain) return Answer::kUnclear;
   if (leaves == EntryList::Fit::kYes) return Answer::kPlain;
@@ -377,12 +377,12 @@ ModuleLists::Answer ModuleLists::in_quark(const ModuleQuery& module) const {
   }
   if (asks_joined_names_ && is_listed(module.name) == EntryList::Fit::kYes) return Answer::kPlain;
   const Answer found = of_shards(module, listed);
-  // Some classes of SGLang join without saying so.
+  // Some classes of SGLang join modules without declaring it.
   const bool may_differ = is_sglang_ && !module.shards.empty();
   return may_differ && found != plain_if(is_listed(module.name)) ? Answer::kUnclear : found;
 }
 
-// A target is a name, an expression, or a class that all linear layers belong to.
+// A target is a name, an expression, or a class that includes all linear layers.
 EntryList::Fit ModuleLists::is_targeted(const ModuleQuery& module) const {
   const auto fit = [&](std::string_view name) {
     if (targets_.names().holds(name)) return EntryList::Fit::kYes;

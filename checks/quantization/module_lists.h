@@ -1,5 +1,5 @@
-// Which modules a server makes quantized by the lists of the methods other than ModelOpt's, whose
-// are in serving.cc.
+// Which modules a server quantizes by the lists of quantization methods. The lists of ModelOpt are
+// handled in serving.cc.
 //
 //   method          vLLM                                   SGLang
 //   fp8 fbgemm_fp8  names; experts by a part of an entry   names or stems, from any dot to any dot
@@ -16,8 +16,8 @@
 //   compressed-     names and expressions; then the        parts of names in any case, and
 //   tensors         targets of config_groups               expressions; then the targets
 //
-// All but rules and "joined" above ask for each part of a joined module, and stop where the
-// answers differ.
+// Except for rules and "joined" above, a method checks each part of a joined module, and stops if
+// the answers differ.
 // Sources: vLLM 0.17.1 and 0.32.0 vllm/model_executor/layers/quantization/{fp8,awq_marlin,
 // gptq_marlin,auto_awq,auto_gptq,bitsandbytes,torchao,mxfp4}.py, quark/, compressed_tensors/ and
 // utils/{quant_utils,gptq_utils,config_utils}.py; SGLang 0.5.12
@@ -38,21 +38,21 @@
 namespace ckpt {
 
 bool has_module_lists(const Quantization& declared);
-// Whether a name is that of a tower or a projector: most are quantized by no method, whatever the
-// lists hold.
+// Whether a name belongs to a tower or a projector. Most methods quantize none, whatever the lists
+// contain.
 bool is_of_tower(std::string_view name);
 // Whether a target of compressed-tensors selects modules by their class. vLLM compares parts of
 // class names: "Linear" selects QKVParallelLinear.
 bool names_a_class(std::string_view target);
 
-// A module as a server asks for it.
+// A module as a server looks it up.
 struct ModuleQuery {
   std::string name;
-  std::vector<std::string> shards;  // those that it joins, where the class says so
+  std::vector<std::string> shards;  // modules that it joins, if the class declares them
   bool is_experts = false, is_head = false;
 };
 
-// Names of experts that are a part of some entry.
+// Names of experts that are contained in some entry.
 class NamesInEntries {
  public:
   NamesInEntries() = default;
@@ -63,17 +63,17 @@ class NamesInEntries {
   std::set<std::string, std::less<>> found_;
 };
 
-// Entries that are names, and expressions.
+// A list of entries, which are names or expressions.
 class EntryList {
  public:
-  enum class Fit : uint8_t { kNo, kYes, kUnclear };  // unclear: by an expression that is not read
+  enum class Fit : uint8_t { kNo, kYes, kUnclear };  // kUnclear: an unread expression may match
 
-  // In a wrapper, expressions that begin with a name are not read: the server's names differ.
+  // In a wrapper, expressions that begin with a name are unread, because the server's names differ.
   EntryList(const std::vector<std::string>& entries, bool is_wrapper);
   const NameList& names() const { return names_; }
-  // Of the expressions with this mark.
+  // How the expressions with this mark fit the name.
   Fit fit_of_expressions(std::string_view name, std::string_view mark = "re:") const;
-  // The number, among the expressions, of the first "re:" that fits.
+  // The index, among the expressions, of the first "re:" that matches.
   std::optional<size_t> first_expression_of(std::string_view name) const;
 
  private:
@@ -84,8 +84,8 @@ class EntryList {
   void add_index();
   NameList names_;
   std::vector<Expression> expressions_;
-  std::set<std::string, std::less<>> unread_;  // marks of expressions that are not read
-  PartIndex keys_;  // of expressions a text that every name which fits holds
+  std::set<std::string, std::less<>> unread_;  // marks of unread expressions
+  PartIndex keys_;  // for each expression, a text that every matching name contains
   std::vector<std::vector<size_t>> of_key_;
   std::vector<size_t> without_key_;
 };
@@ -93,10 +93,10 @@ class EntryList {
 class ModuleLists {
  public:
   using Rename = std::function<std::string(const std::string&)>;
-  // `rename`: of an entry, to the server's names, `are_known`.
+  // `rename` maps an entry to the server's names, if these `are_known`.
   ModuleLists(const Subject& on, const Profile& profile, const Quantization& declared,
               bool are_known, const Rename& rename);
-  // Before decide(): all modules that will be asked for.
+  // Must precede decide(): announces all modules that will be asked for.
   void expect(const std::vector<ModuleQuery>& modules);
   void decide(const ModuleQuery& module, ServedModule& served) const;
 
@@ -129,9 +129,9 @@ class ModuleLists {
   EntryList entries_, targets_;
   NamesInEntries in_entries_;
   bool is_of_class_ = false;               // a target is the class of all linear layers
-  std::vector<std::string> sorted_names_;  // of entries_
-  NameList blocks_;  // of gptq: parts of the names of quantized modules
-  bool is_beyond_lists_ = false;  // something else than lists decides too
+  std::vector<std::string> sorted_names_;  // names in entries_
+  NameList blocks_;  // for gptq: parts of names of quantized modules
+  bool is_beyond_lists_ = false;  // something other than lists decides too
 };
 
 }  // namespace ckpt

@@ -1,12 +1,11 @@
-// Checks of what a folder says about its quantization, against what its tensors are and what the
-// program takes.
+// Checks the declared quantization of a folder against its tensors and what programs support.
 //
 // Sources: vLLM vllm/model_executor/layers/quantization/modelopt.py and
 // vllm/transformers_utils/model_arch_config_convertor.py; SGLang
 // python/sglang/srt/configs/model_config.py and layers/quantization/modelopt_quant.py; llama.cpp
 // conversion/base.py; NVIDIA Model-Optimizer modelopt/torch/export/quant_utils.py.
-// Scales that a server does not expect stop it, and scales that it expects and does not find are
-// left as memory happened to be.
+// A server stops at scales that it does not expect; scales that it expects but does not find keep
+// whatever the memory contained.
 #include <algorithm>
 
 #include "checks/quantization/module_lists.h"
@@ -53,17 +52,17 @@ void check_stated(const CheckContext& context) {
   }
 }
 
-// A statement that is for nothing: every weight is plain.
+// Reports a declared quantization although every weight is plain.
 void check_stale(const CheckContext& context, const Quantization& declared) {
   const bool has_codes = context.on.is_quantized() || !context.on.packed.by_codes.empty();
   if (has_codes || !is_modelopt(declared)) return;
   context.tell(declared.place, "says {}, but no weight is quantized", declared.algo);
 }
 
-// Quirk of models whose norms multiply by 1 + w, which ModelOpt's AWQ takes for w.
+// Marks models whose norms multiply by 1 + w, which ModelOpt's AWQ treats as w.
 constexpr std::string_view kPlainFolds = "folds_norms_as_plain";
 
-// AWQ on such norms needs the source's norms; to rename it alone would hide that.
+// AWQ on such norms needs the norms of the source; just renaming the algorithm would hide that.
 Fix fix_for_algo(const Subject& on, const Quantization& declared) {
   if (has_quirk(on.text_type, kPlainFolds) && (count_pre_scales(on) != 0 || says_awq(declared))) {
     return {"mixed-to-nvfp4:base=BASE", "BASE: the unquantized model's folder", {}, true, 0};
@@ -74,7 +73,7 @@ Fix fix_for_algo(const Subject& on, const Quantization& declared) {
   return advised("{again}; or serve it where it is known", true);
 }
 
-// vLLM reads quant_algo for ModelOpt's methods alone.
+// vLLM reads quant_algo only for ModelOpt's methods.
 bool is_algo_read(const CheckContext& context, const Quantization& declared) {
   if (!context.is(Program::kVllm) || declared.is_nested || declared.method.empty()) return true;
   return declared.method.starts_with("modelopt") || member(*declared.json, "producer") != nullptr;
@@ -127,7 +126,7 @@ void check_group_size(const CheckContext& context, const Quantization& declared)
   if (declared.algo != "NVFP4") return;
   const bool is_own = declared.is_nested || member(declared.json, "group_size") != nullptr;
   if (declared.group_size && declared.group_size != 16) {
-    // vLLM reads the key next to quant_algo only, and uses 16 without one.
+    // vLLM only reads the key next to quant_algo, and uses 16 without one.
     const bool is_read = is_own || !context.is(Program::kVllm);
     context.report(declared.place,
                    fmt::format("group_size {}; NVFP4 has groups of 16", *declared.group_size),
@@ -146,7 +145,7 @@ bool has_quantized_inputs(const Quantization& declared) {
   });
 }
 
-// Layers whose inputs are quantized by a scale that is not there.
+// Finds layers whose inputs are quantized but whose input scale is missing.
 Mismatch without_input_scale(const Subject& on, const Quantization& declared) {
   const bool is_compressed =
       declared.method == "compressed-tensors" && has_quantized_inputs(declared);
@@ -162,7 +161,7 @@ Mismatch without_input_scale(const Subject& on, const Quantization& declared) {
     if ((module.form != Form::kNvfp4 && !is_fp8) || module.has_input_scale) continue;
     const bool is_modelopts = declared.algo_of(name) == (is_fp8 ? "FP8" : "NVFP4") &&
                               declared.method != "compressed-tensors";
-    // transformers has another name for the scale of FP8.
+    // transformers uses another name for the scale of FP8.
     const bool is_of_fp8 =
         is_static && is_fp8 && on.tensor(name + ".activation_scale") == nullptr;
     if (is_modelopts || is_of_fp8) out.add(name);
@@ -170,13 +169,13 @@ Mismatch without_input_scale(const Subject& on, const Quantization& declared) {
   return out;
 }
 
-// Codes whose scales are missing or of another shape are not put together by the reader.
+// Whether codes were not combined with their scales, which are missing or of another shape.
 bool are_codes_alone(const Subject& on, const Tensor& codes, const Quantization& declared,
                      const std::string& module) {
   if (plain_dtype(*codes.codec) != Dtype::kU8 || on.packed.by_codes.contains(codes.name)) {
     return false;
   }
-  // In a plan the block scales may be recomputed; the reader will put them together.
+  // In a plan, block scales may be computed; the output's reader will combine them.
   const Tensor* scale = on.tensor(codes.name + "_scale");
   if (scale != nullptr && !scale->is_stored()) return false;
   return declared.algo_of(module).find("NVFP4") != std::string::npos ||
@@ -240,7 +239,7 @@ void check_rows(const CheckContext& context) {
   }
 }
 
-// A scale of the cache, or null.
+// A scale of the KV cache, or null.
 const Tensor* cache_scale(const Subject& on) {
   const auto found = std::ranges::find_if(on.stray, [](const Tensor* tensor) {
     return tensor->name.ends_with(".k_scale") || tensor->name.ends_with(".v_scale");
@@ -248,7 +247,7 @@ const Tensor* cache_scale(const Subject& on) {
   return found == on.stray.end() ? nullptr : *found;
 }
 
-// Exporters name them by projections, "k_proj.k_scale", or by the attention.
+// Exporters name cache scales by projection ("k_proj.k_scale") or by attention.
 void check_cache_scales(const CheckContext& context) {
   const Tensor* scale = cache_scale(context.on);
   if (scale == nullptr) return;
@@ -284,7 +283,7 @@ void check_leftovers(const CheckContext& context) {
     if (name.ends_with("_amax") || name.find("_quantizer.") != name.npos) found.add(name);
   }
   if (found.count == 0) return;
-  // The model's own loader passes over names that it does not know.
+  // The model's own loader skips unknown names.
   const bool passes_over = context.does("pass_over_quantizers_of_qwen3_5") &&
                            context.on.model_class.starts_with("Qwen3_5");
   context.report(
@@ -294,7 +293,7 @@ void check_leftovers(const CheckContext& context) {
       passes_over ? std::optional(Severity::kWarning) : std::nullopt);
 }
 
-// Of the layers for multi-token prediction: "mtp.", or those behind the last.
+// Whether the name is in a layer for multi-token prediction: "mtp." or after the last layer.
 bool is_of_draft(const Subject& on, std::string_view name) {
   if (name.starts_with("mtp.")) return true;
   constexpr std::string_view kLayers = "layers.";

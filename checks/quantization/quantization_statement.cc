@@ -1,5 +1,5 @@
-// Checks of the form of the quantization section: keys, their types, and whether the method
-// that is named is one that the weights are stored for.
+// Checks the form of the quantization section: its keys, their types, and whether the weights are
+// stored in the declared method.
 //
 // Sources: vLLM vllm/model_executor/layers/quantization/__init__.py (QUANTIZATION_METHODS),
 // modelopt.py, fp8.py, gptq_marlin.py, awq_marlin.py (get_from_keys) of 0.17.1 and 0.32.0, and
@@ -15,7 +15,7 @@
 namespace ckpt {
 namespace {
 
-// Keys that a method's reader asks for, between spaces; of two spellings one is enough.
+// Keys that a method's reader requires, separated by spaces; one of two spellings suffices.
 struct RequiredKeys {
   std::string_view method, keys;
 };
@@ -23,7 +23,7 @@ constexpr RequiredKeys kKeysOfMethods[] = {{"fp8", "activation_scheme"},
                                           {"gptq", "bits group_size desc_act"},
                                           {"awq", "bits|w_bit group_size|q_group_size zero_point"}};
 
-// The one that is in config.json, of any type; nullptr where there is none.
+// The quantization section in config.json, of any type; nullptr if there is none.
 const JsonValue* statement(const Subject& on) {
   const JsonValue* outer = member(on.config, "quantization_config");
   return outer != nullptr ? outer : member(on.text_config(), "quantization_config");
@@ -41,7 +41,7 @@ void check_object(const CheckContext& context) {
   }
 }
 
-// Words of compressed-tensors that its own classes check.
+// Words that the classes of compressed-tensors validate.
 constexpr std::string_view kStrategies =
     " tensor channel group block token tensor_group attn_head ";
 
@@ -56,7 +56,7 @@ void check_statement_method(const CheckContext& context) {
                method->dump(), context.profile.help);
 }
 
-// Of compressed-tensors: a group says which modules it is of, and there is one.
+// Faults of groups of compressed-tensors: at least one must exist, and each must name its modules.
 std::vector<std::pair<std::string, std::string>> faults_of_groups(const JsonValue& json) {
   std::vector<std::pair<std::string, std::string>> out;
   const JsonValue* ignore = member(json, "ignore");
@@ -119,8 +119,8 @@ void check_statement_keys(const CheckContext& context) {
   if (!is_list_of_texts(*ignore)) report("ignore", "no list of names");
 }
 
-// Programs by their reaction to floats where codes are declared: transformers 5 decodes nothing
-// then, if it knows the method; servers read the floats of fp8 as codes.
+// The severity of floats where codes are declared. transformers 5 decodes nothing then, if it knows
+// the method; servers read the floats as FP8 codes.
 std::optional<Severity> weight_of_floats(const CheckContext& context, const std::string& method) {
   const bool is_class = !context.profile.serves();
   const bool is_old = context.profile.has_transformers_4();
@@ -132,17 +132,17 @@ std::optional<Severity> weight_of_floats(const CheckContext& context, const std:
   return method == "fp8" ? std::optional(Severity::kUnsound) : std::nullopt;
 }
 
-// A method that stores codes, of a checkpoint that has floats alone.
+// Reports a method that stores codes if the checkpoint has only floats.
 void check_floats(const CheckContext& context, const Quantization& declared) {
   constexpr std::string_view kStored = " mxfp4 fp8 gptq awq compressed-tensors bitsandbytes ";
   if (!has_word(kStored, declared.method) || declared.json == nullptr) return;
-  // compressed-tensors of a model that still trains, or in the format "dense".
+  // Skips compressed-tensors of a model in training, or in the format "dense".
   const std::string* status = text_of(*declared.json, "quantization_status");
   const std::string* format = text_of(*declared.json, "format");
   const bool is_open =
       (status != nullptr && *status != "compressed") || (format != nullptr && *format == "dense");
   if (declared.method == "compressed-tensors" && is_open) return;
-  // On-the-fly there: 8-bit weights of transformers 4.57.
+  // transformers 4.57 quantizes to 8 bits while loading.
   const bool is_8bit = is_truthy(known(*declared.json, "load_in_8bit"));
   if (is_8bit && context.profile.has_transformers_4() && !context.profile.serves()) return;
   std::vector<std::string> kept = declared.exclude;
@@ -164,7 +164,7 @@ void check_floats(const CheckContext& context, const Quantization& declared) {
   }
 }
 
-// Weights whose layout belongs to another method than the one that is named.
+// Reports weights whose layout belongs to another method than the declared one.
 void check_layout(const CheckContext& context, const Quantization& declared) {
   check_floats(context, declared);
   if (!context.profile.serves()) return;

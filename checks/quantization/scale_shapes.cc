@@ -1,12 +1,12 @@
-// Checks of scales that stand as tensors of their own: those of a whole tensor are one number, and
-// those of blocks are of one part where a server runs several as one.
+// Checks scales that are separate tensors: a scale of an entire tensor must be one number, and
+// block scales must belong to one part if a server runs several parts as one.
 //
 // Sources: vLLM vllm/model_executor/parameter.py (PerTensorScaleParameter) and
 // layers/quantization/modelopt.py of 0.17.1 and 0.32.0; SGLang
 // python/sglang/srt/layers/parameter.py.
-// Of blocks: vLLM layers/quantization/utils/fp8_utils.py (validate_fp8_block_shape and _moe),
+// For blocks: vLLM layers/quantization/utils/fp8_utils.py (validate_fp8_block_shape and _moe),
 // layers/linear.py (adjust_block_scale_shard); SGLang python/sglang/srt/layers/quantization/fp8.py.
-// [] and [1] are both taken, whatever the writer says.
+// Both [] and [1] are accepted, whatever the writer is.
 #include <algorithm>
 #include <array>
 
@@ -21,7 +21,7 @@ bool is_one_number(const Tensor& tensor) {
   return tensor.shape.empty() || (tensor.shape.size() == 1 && tensor.shape[0] == 1);
 }
 
-// The weight that `name` belongs to where that is its word after the last dot; else nullptr.
+// The weight to which `name` belongs, if `word` is its last word; else nullptr.
 const Tensor* sibling_weight(const Subject& on, const std::string& name, std::string_view word) {
   if (!name.ends_with(word) || name.size() <= word.size()) return nullptr;
   const std::string stem = name.substr(0, name.size() - word.size());
@@ -54,7 +54,7 @@ void check_second(const CheckContext& context) {
   context.report(found, "next to an FP8 weight, which has none");
 }
 
-// Whether a tensor is codes of FP8 with nothing that could scale them, in whatever shape.
+// Whether a tensor has FP8 codes without any scale, of whatever shape.
 bool is_bare_fp8(const Subject& on, const Tensor& tensor) {
   const auto dtype = plain_dtype(*tensor.codec);
   const bool is_codes = (dtype == Dtype::kF8E4M3 || dtype == Dtype::kF8E5M2) &&
@@ -84,8 +84,8 @@ uint64_t rows_in_blocks(const Module& module) {
   return is_blocked && !module.weight->shape.empty() ? module.weight->shape[0] : 0;
 }
 
-// Parts that do not end with a block: scales of a part are those of the block in which it
-// begins, which is past the end, or a block too late.
+// The severity of parts that do not end at a block: a part then uses the scales of the block in
+// which it begins, which is past the end or one block too late.
 std::optional<Severity> fault_of_parts(const CheckContext& context, std::span<const uint64_t> rows,
                                        bool is_latent) {
   uint64_t at = 0, all = 0;

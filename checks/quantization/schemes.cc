@@ -7,7 +7,7 @@
 //
 //   [schemes METHOD]           the program runs a scheme that meets at least one of these rules
 //   [required METHOD]          the program rejects a scheme that breaks one of these rules
-//   [unclear METHOD: REASON]   the program's source does not tell about schemes that meet a rule
+//   [unclear METHOD: REASON]   the program's source does not decide about schemes that meet a rule
 //
 // A condition is FACT=GLOB,GLOB and holds if the fact matches one of the globs. Every method has
 // the facts `of` (linear or experts), `dtype`, and the keys of its quantization_config (bits=4,8).
@@ -22,8 +22,7 @@
 // Sources: vLLM 0.17.1 and 0.32.0 vllm/model_executor/layers/quantization/fp8.py (Fp8Config,
 // create_weights) and compressed_tensors/compressed_tensors.py (_get_scheme_from_parts,
 // _is_nvfp4_format); SGLang 0.5.12 python/sglang/srt/layers/quantization/fp8.py.
-// Bits and groups of whole numbers are checked where their parts are put together
-// (transforms/packed/).
+// Bits and groups of integer codes are checked where their parts are combined (transforms/packed/).
 #include <algorithm>
 
 #include "checks/quantization/module_lists.h"
@@ -39,12 +38,12 @@ bool is_of_blocks(const Tensor& scale) {
   return std::ranges::any_of(scale.shape, [](uint64_t count) { return count > 1; });
 }
 
-// The first module whose FP8 weight has a scale for each block.
+// The first module with an FP8 weight that has a scale per block.
 std::string module_of_blocks(const Subject& on) {
   for (const auto& [name, module] : on.modules) {
     if (module.weight == nullptr) continue;
     const bool is_larger = std::ranges::any_of(module.weight->shape, [](uint64_t count) {
-      return count > 128;  // than the block of the codec
+      return count > 128;  // larger than the codec's block
     });
     if (module.weight->codec->scheme == Scheme::kFp8Block && is_larger) return name;
     const Tensor* scale = on.tensor(module.weight->name + "_scale_inv");
@@ -68,7 +67,7 @@ void check_fp8_blocks(const CheckContext& context, const Quantization& declared)
   }
 }
 
-// Whether some group of compressed-tensors is of floats of `bits` in groups of `size`, if any.
+// Whether a compressed-tensors group has floats of `bits`, in groups of `size` if given.
 bool has_float_group(const JsonValue& groups, uint64_t bits, std::optional<uint64_t> size) {
   return std::ranges::any_of(groups, [&](const JsonValue& group) {
     const JsonValue& weights = object_in(group, "weights");
@@ -106,7 +105,7 @@ std::string word_of(const JsonValue* value) {
   return lower_case(value->is_string() ? value->get<std::string>() : value->dump());
 }
 
-// With what compressed-tensors reads where a key is absent, and one word for those of one meaning.
+// Adds the facts of one part of a group, with defaults for absent keys and one word for synonyms.
 void add_numbers(Facts& facts, const std::string& name, const JsonValue* declared) {
   facts[name] = "none";
   if (!is_truthy(declared)) return;
@@ -131,7 +130,7 @@ struct StatedScheme {
   std::string place;
   Facts facts;
   std::vector<std::string> targets;
-  bool is_of_class;  // for all modules that no other group names
+  bool is_of_class;  // applies to all modules that no other group names
   std::set<std::string_view> of = {};
 };
 
@@ -190,7 +189,7 @@ class GroupsByTarget {
     expressions_ = EntryList(expressions, false);
   }
 
-  // The number of the group: one that names the module, else the first for a class.
+  // The index of the group that names the module; else of the first group for a class.
   std::optional<size_t> find(const std::string& name) const {
     size_t first = kNone;
     if (const size_t* named = find_mapped(of_name_, name)) first = *named;
@@ -209,7 +208,7 @@ class GroupsByTarget {
   size_t of_class_ = kNone;
 };
 
-// The kinds of modules with codes that have each scheme, by the first group that names them.
+// Adds to each scheme the kinds of coded modules that it applies to, by the first matching group.
 void add_modules(const Subject& on, std::vector<StatedScheme>& schemes) {
   const GroupsByTarget groups(schemes);
   std::map<std::string, size_t> of_experts;
@@ -228,7 +227,7 @@ void add_modules(const Subject& on, std::vector<StatedScheme>& schemes) {
   }
 }
 
-// The conditions of a row that are not met; empty if all are.
+// The conditions of a row that are not met.
 std::vector<std::string> unmet(const Facts& facts, std::string_view row) {
   std::vector<std::string> out;
   while (!row.empty()) {
@@ -244,10 +243,10 @@ std::vector<std::string> unmet(const Facts& facts, std::string_view row) {
 }
 
 struct SchemeAnswer {
-  std::string fault, unclear;  // empty: the program takes it
+  std::string fault, unclear;  // empty: the program supports the scheme
 };
 
-// Of a group that no module with codes belongs to: programs read it anyway.
+// Describes a group without any coded module, which programs read anyway.
 constexpr std::string_view kNothing = "nothing";
 
 SchemeAnswer answer_of(const Profile& profile, std::string_view method, const Facts& facts) {
@@ -271,7 +270,7 @@ SchemeAnswer answer_of(const Profile& profile, std::string_view method, const Fa
   return {nearest ? fmt::format("{}", fmt::join(*nearest, "; ")) : "", {}};
 }
 
-// Calls `act` for each scheme of modules with codes.
+// Calls `act` for each scheme that applies to coded modules.
 template <class Act>
 void each_scheme(const Subject& on, const Profile& profile, Act act) {
   const Quantization* declared = on.quantization();

@@ -1,8 +1,8 @@
-// Checks of the tensors against what a server makes of the lists (serving.h).
+// Compares the tensors with what a server expects by the lists (serving.h).
 //
-// Sources: as serving.h.
-// A module of floats that a server takes for FP8 has the same shape and loads; its scales are then
-// whatever the memory held.
+// Sources: those of serving.h.
+// A module of floats that a server treats as FP8 has the same shape and loads; its scales then
+// contain whatever was in memory.
 #include <algorithm>
 
 #include "checks/quantization/module_lists.h"
@@ -21,7 +21,7 @@ bool is_expected(Form form, const std::string& algo) {
     case Form::kFp8: return algo.starts_with("FP8");
     case Form::kPackedNvfp4: return false;
     case Form::kOther:
-      return true;  // formats that are not judged here
+      return true;  // formats that this file does not check
   }
   return true;
 }
@@ -42,13 +42,13 @@ bool is_judged(const Subject& on, const Profile& profile) {
   return takes_algo(profile, declared->algo) && !is_mixed;
 }
 
-// Of the lists of other methods; `what` is to be done with the modules' names.
+// The fix for lists of other methods; `what` tells what to do with the modules' names.
 Fix fix_for_lists(const Subject& on, std::string_view what) {
   if (!has_lists(on)) return {"serving-config", {}, std::string(kAgain), false, 0};
   return advised(fmt::format(fmt::runtime(what), on.quantization()->exclude_key), true);
 }
 
-// Codes that have the shape of the floats, so that floats load in their place.
+// Whether codes have the shape of the floats, so that floats load in their place.
 bool is_shape_kept(const Subject& on, const Module& module) {
   const std::string& method = on.quantization()->method;
   if (module.form == Form::kFp8) return true;
@@ -57,7 +57,7 @@ bool is_shape_kept(const Subject& on, const Module& module) {
          (dtype == Dtype::kF8E4M3 || dtype == Dtype::kI8);
 }
 
-// Whether a server reads floats as these codes, instead of stopping at their shape.
+// Whether a server reads floats as these codes instead of rejecting their shape.
 bool reads_as_codes(const Subject& on) {
   return std::ranges::any_of(on.modules, [&](const auto& entry) {
     return entry.second.form != Form::kPlain && is_shape_kept(on, entry.second);
@@ -109,7 +109,7 @@ void check_lists(const CheckContext& context) {
   }
 }
 
-// Targets that name nothing of the model.
+// Reports targets that match nothing in the model.
 void check_group_targets(const CheckContext& context) {
   if (!has_lists(context.on)) return;
   Mismatch found;
@@ -126,7 +126,7 @@ void check_group_targets(const CheckContext& context) {
                  found.text("fitted by no target, and by no entry of ignore"));
 }
 
-// vLLM compares shapes alone: codes of another type, and floats among FP8, are taken as numbers.
+// vLLM compares only shapes: it reads codes of another type, and floats among FP8, as numbers.
 bool is_taken_as_numbers(const CheckContext& context, const ServedModule& served) {
   const auto has = [&](Form form) {
     return std::ranges::any_of(served.shards,
@@ -137,7 +137,7 @@ bool is_taken_as_numbers(const CheckContext& context, const ServedModule& served
   return has(Form::kOther) || (has(Form::kFp8) && has(Form::kPlain) && !has(Form::kNvfp4));
 }
 
-// Other methods' codes may have several layouts in one folder.
+// Whether parts differ in form. Other methods may have several code layouts in one folder.
 bool is_mixture(const Subject& on, const ServedModule& served) {
   const auto kind = [&](const Module& module) {
     return has_lists(on) && module.form != Form::kPlain ? Form::kOther : module.form;
@@ -181,8 +181,8 @@ void check_forced_plain(const CheckContext& context) {
                  {}, std::string(plain->symptom), std::move(fix));
 }
 
-// Its loader asks every quantization for a method that none has.
-// Source: SGLang 0.5.12 python/sglang/srt/models/granitemoehybrid.py.
+// The loader calls a method that no quantization has. Source: SGLang 0.5.12
+// python/sglang/srt/models/granitemoehybrid.py.
 void check_class_of_floats(const CheckContext& context) {
   const Subject& on = context.on;
   if (on.quantization() == nullptr || !has_quirk(on.model_type, "sglang_floats_alone")) return;
@@ -190,9 +190,9 @@ void check_class_of_floats(const CheckContext& context) {
                "weights of {} are quantized; this server reads its floats alone", on.model_class);
 }
 
-// Matrices that are one on the disk and that servers run as several.
-//   is_usual     any type may have it; else those with the quirk "joined:NAME"
-//   merged_with  a tensor that a server merges with it: both are kept in floats, or neither is
+// Matrices that are one tensor on disk but several in servers.
+//   is_usual     any type may have it; otherwise only types with the quirk "joined:NAME"
+//   merged_with  a tensor that a server merges with it; both stay floats, or neither does
 struct FusedOnDisk {
   std::string_view name;
   bool is_usual, is_in_sglang;
@@ -208,17 +208,17 @@ constexpr FusedOnDisk kJoinedOnDisk[] = {
     {".linear_attn.in_proj_qkv", false, false, ".linear_attn.in_proj_z"},
 };
 
-// Whether the scales that nothing fills are computed with. Those of NVFP4 hold what memory held; of
-// FP8 the lowest number there is, which matters only where parts behind the joined ones have scales
-// of their own: then the joined parts are recomputed with it.
+// Whether the server computes with scales that nothing fills. NVFP4 scales keep the content of
+// memory. FP8 scales become the lowest number, which only matters if parts after the joined ones
+// have their own scales: the joined parts are then requantized with it.
 bool counts_unfilled(const Module& module, const FusedOnDisk& row) {
   if (module.form == Form::kNvfp4) return true;
   if (row.merged_with.empty() || module.weight == nullptr) return false;
   return module.form == Form::kPackedNvfp4 || module.weight->codec->scheme == Scheme::kFp8Tensor;
 }
 
-// Of their scales some loaders fill the first alone, and then take the largest of all: what memory
-// held may be that.
+// Some loaders fill only the first scale of such a matrix and then use the largest, which may be
+// uninitialized memory.
 // Source: SGLang 0.5.12 python/sglang/srt/layers/quantization/modelopt_quant.py
 // (ModelOptFp4LinearMethod.create_weights), layers/linear.py (weight_loader_v2); vLLM 0.17.1
 // vllm/model_executor/layers/ of the same names.
@@ -253,8 +253,8 @@ void check_joined_on_disk(const CheckContext& context, const Quantization& decla
       advised(fmt::format("{}; or serve it with {}", advice, find_profile("vllm")->title()), true));
 }
 
-// ModelOpt leaves experts of some families stacked, inputs before outputs. vLLM 0.17.1 was asked;
-// the loaders of the others read such stacks in MXFP4 and in floats alone.
+// ModelOpt leaves experts of some families stacked, inputs before outputs. vLLM 0.17.1 was tried;
+// the loaders of the others read such stacks only in MXFP4 and as floats.
 void check_stacked_experts(const CheckContext& context) {
   if (context.on.is_gguf) return;
   for (const auto& [codes, form] : context.on.packed.by_codes) {

@@ -23,7 +23,7 @@ constexpr Rename kVllmWrapper[] = {{"model.visual.", "visual."},
                                    {"model.language_model.", "language_model.model."}};
 constexpr Rename kTextNames = {"model.language_model.", "model."};
 
-// "FROM=TO" of the words of a family that begin with `word`.
+// The renames "FROM=TO" in the family's quirks that begin with `word`.
 std::vector<Rename> family_renames(const Subject& on, std::string_view word) {
   std::vector<Rename> out;
   for (const std::string_view names : words_after(quirks_of(on.model_type), word)) {
@@ -34,7 +34,7 @@ std::vector<Rename> family_renames(const Subject& on, std::string_view word) {
 }
 
 std::vector<Rename> renames(const Subject& on, const Profile& profile) {
-  // An entry of a list is renamed with what follows it alone, and its tensor by itself.
+  // List entries are renamed by prefix alone; tensors are renamed separately.
   if (profile.does("rename_starts_of_names")) {
     if (auto out = family_renames(on, "vllm_start:"); !out.empty()) return out;
   }
@@ -44,8 +44,8 @@ std::vector<Rename> renames(const Subject& on, const Profile& profile) {
   return {std::begin(kVllmWrapper), std::end(kVllmWrapper)};
 }
 
-// Parts of names that vLLM's modules have in another's place, when they ask the list; the list
-// keeps the names on the disk.
+// The name that vLLM looks up in the list, in which some modules have other words. The list itself
+// keeps the names on disk.
 std::string module_name(std::string name, const Subject& on, const Profile& profile) {
   if (profile.program != Program::kVllm) return name;
   for (const Rename& part : family_renames(on, "vllm_name:")) {
@@ -81,12 +81,12 @@ std::string child(std::string_view parent, std::string_view word) {
   return parent.empty() ? std::string(word) : fmt::format("{}.{}", parent, word);
 }
 
-// The server's module that a renamed one on disk belongs to.
+// The server's module for a renamed one on disk.
 std::string served_name(std::string_view name) {
   const size_t experts = name.find(".experts.");
   if (experts != name.npos) return std::string(name.substr(0, experts + 8));
   const Split parts = split(name);
-  // Granite's, stacked on the disk.
+  // Granite's experts, which are stacked on disk.
   const bool is_stack = parts.word == "input_linear" || parts.word == "output_linear";
   if (is_stack && parts.parent.ends_with(".block_sparse_moe"))
     return child(parts.parent, "experts");
@@ -95,14 +95,14 @@ std::string served_name(std::string_view name) {
   return is_joined ? child(parts.parent, row->name) : std::string(name);
 }
 
-// Classes of vLLM that do not say which names they join: a list is asked for the joined name alone.
+// vLLM classes that do not declare which modules they join look up only the joined name in a list.
 bool fuses_silently(const Subject& on, const Profile& profile) {
   if (profile.program != Program::kVllm) return false;
   return has_quirk(on.model_type, "silent_joins:always") ||
          (has_quirk(on.model_type, "silent_joins:unless_stated") && !profile.does("state_joins"));
 }
 
-// The statement with the server's names.
+// The quantization section with the server's names.
 class Statement {
  public:
   Statement(const Subject& on, const Profile& profile, const Quantization& declared)
@@ -127,7 +127,7 @@ class Statement {
     if (forced_plain(on_, profile_, name) != nullptr || is_never_quantized(name)) return;
     if (is_excluded(name, served.is_partial)) return;
     served.algo = said_.algo == "MIXED_PRECISION" ? algo_of_layer(name, served) : said_.algo;
-    // Of a mixed file the server makes the rest plain.
+    // In a mixed file, the server leaves all other layers plain.
     const bool runs = has_listed(profile_, "modelopt algorithms of layers", served.algo,
                                  takes_algo(profile_, served.algo));
     if (said_.algo == "MIXED_PRECISION" && !runs) served.algo.clear();
@@ -139,7 +139,7 @@ class Statement {
     std::vector<std::string> out;
     for (const std::string& entry : declared.exclude) {
       const bool is_tree = entry.size() >= 2 && entry.ends_with('*') && !entry.ends_with(".*");
-      // A rule's "lm_head." fits names below it alone, as the server's own prefixes do.
+      // A rule's "lm_head." matches only names below it, as the server's own prefixes do.
       if (is_tree && !rules.empty() && profile.program == Program::kVllm) {
         out.push_back(renamed(entry.substr(0, entry.size() - 1), rules));
         out.push_back(renamed(entry.substr(0, entry.size() - 1) + ".*", rules));
@@ -162,7 +162,7 @@ class Statement {
     return names_any(name, {"vision_tower", "vision_model"});
   }
 
-  // Whole names, where a fused module needs all its shards named.
+  // Looks for the exact name; a fused module needs all its shards named.
   bool is_named(const std::string& name, bool& is_partial) const {
     const Split parts = split(name);
     const FusedProjections* entry = fused_of(parts.word);
@@ -186,12 +186,12 @@ class Statement {
     return fits;
   }
 
-  // Any part of the name, then shell patterns.
+  // Matches any part of the name, then shell patterns.
   bool fits_in_vllm(std::string_view name) const {
     return excluded_.holds_part_of(name) || excluded_.matches(name);
   }
 
-  // The whole name, or one word of it.
+  // Matches the exact name, or one word of it.
   bool fits_in_sglang(std::string_view name) const {
     if (excluded_.matches(name)) return true;
     while (!name.empty()) {
@@ -229,10 +229,10 @@ class Statement {
   NameList excluded_;
   NamesInEntries in_entries_;
   bool is_silent_;
-  std::map<std::string, std::string> layers_;  // by name and a dot
+  std::map<std::string, std::string> layers_;  // keys are names with a dot appended
 };
 
-// The layer's place in the model: "model.layers.7.mlp.up_proj" -> "model.layers.#.mlp.up_proj".
+// The layer's role in the model: "model.layers.#.mlp.up_proj" for "model.layers.7.mlp.up_proj".
 std::string role_of(std::string_view name) {
   std::string out;
   bool was_digit = false;
@@ -249,7 +249,7 @@ std::string role_of(std::string_view name) {
   return out;
 }
 
-// Whether a module is in one of the text model's own layers, or its head.
+// Whether a module is the head or in one of the text model's own layers.
 bool is_of_text(const Subject& on, std::string_view name) {
   if (is_of_tower(name)) return false;
   if (name.ends_with("lm_head")) return true;
@@ -271,7 +271,7 @@ class ByLists {
                [this](const std::string& entry) { return server_name(entry); }) {
     is_of_groups_ = declared.method == "compressed-tensors";
     is_of_names_ = declared.method.find("fp8") != declared.method.npos;
-    // Expressions that begin with a name are read where the server's names are known.
+    // Expressions that begin with a name are only read if the server's names are known.
     const bool is_unread = std::ranges::any_of(declared.exclude, [](const std::string& entry) {
       return expression_mark(entry) != 0 && front_of(entry) == EntryFront::kName;
     });
@@ -299,7 +299,7 @@ class ByLists {
   }
 
  private:
-  // nullopt where the lists are not asked, or it is unclear for what.
+  // Returns nullopt if the lists are not consulted, or it is unclear for which name.
   std::optional<ModuleQuery> match_profile(const std::string& name, ServedModule& served) const {
     served.is_unclear = std::ranges::none_of(
         served.shards, [&](const Module* shard) { return is_asked(*shard); });
@@ -324,7 +324,7 @@ class ByLists {
     return served.is_unclear ? std::nullopt : std::optional(std::move(module));
   }
 
-  // Wrappers have several ways to write the front of a name, which servers map to one.
+  // Wrappers spell the prefix of a name in several ways, which servers map to one.
   std::string server_name(std::string_view name) const {
     if (!rules_.empty()) return renamed(name, rules_);
     if (!on_.is_wrapper) return std::string(name);
@@ -336,7 +336,7 @@ class ByLists {
     return std::string(name);
   }
 
-  // Routers and the like are floats in all layers; the server never asks the lists for them.
+  // Routers and similar modules are floats in all layers; servers never look them up in lists.
   bool is_asked(const Module& module) const {
     constexpr std::string_view kAlways =
         " q_proj k_proj v_proj o_proj gate_proj up_proj down_proj ";
@@ -350,7 +350,7 @@ class ByLists {
            module.form != Form::kPlain;
   }
 
-  // Layers of a tower that the class quantizes too.
+  // Whether the class also quantizes this layer of a tower.
   bool is_asked_tower(std::string_view name) const {
     return is_tower_coded_ && names_any(name, {".blocks.", ".layers.", "merger"});
   }
@@ -366,11 +366,11 @@ class ByLists {
   const Profile& profile_;
   std::vector<Rename> rules_;
   bool is_silent_, is_of_groups_ = false, is_of_names_ = false, is_tower_coded_ = false;
-  std::set<std::string> coded_;  // roles of modules that are quantized in some layer
+  std::set<std::string> coded_;  // roles that are quantized in some layer
   ModuleLists lists_;
 };
 
-// Another method's lists are asked if some module is quantized; Q28 is about all others.
+// Lists of other methods matter if some module is quantized; otherwise Q28 reports the fault.
 bool asks_lists(const Subject& on) {
   const Quantization* declared = on.quantization();
   if (declared == nullptr || !has_module_lists(*declared) || declared->json == nullptr)

@@ -11,9 +11,9 @@
 namespace ckpt {
 
 struct FusedProjections {
-  std::string_view name;                    // in the server
-  std::array<std::string_view, 3> members;  // on the disk; the last may be empty
-  bool is_of_latents = false;               // lists of modules are not asked for them
+  std::string_view name;                    // name in the server
+  std::array<std::string_view, 3> members;  // names on disk; the last may be empty
+  bool is_of_latents = false;               // module lists do not apply to it
   std::span<const std::string_view> parts() const {
     return std::span(members).first(members[2].empty() ? 2 : 3);
   }
@@ -26,7 +26,7 @@ inline constexpr FusedProjections kFusedProjections[] = {
     {"in_proj_ba", {"in_proj_b", "in_proj_a"}},
     {"fused_qkv_a_proj", {"q_a_proj", "kv_a_proj_with_mqa"}, true}};
 
-// The row of which `word` is a part; null if none.
+// The row that contains `word`; null if none does.
 inline const FusedProjections* fused_with(std::string_view word) {
   const auto* found = std::ranges::find_if(kFusedProjections, [word](const auto& row) {
     return std::ranges::count(row.parts(), word) != 0;

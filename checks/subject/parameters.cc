@@ -1,5 +1,5 @@
-// Names are compared in the spelling of the family's table: Names removes the prefixes that
-// wrappers put before them, and Comparison matches what remains, stacked and fused forms included.
+// Compares names in the spelling of the family's table: Names removes the prefixes that wrappers
+// add, and Comparison matches the rest, including stacked and fused forms.
 #include <algorithm>
 #include <set>
 
@@ -12,7 +12,7 @@
 namespace ckpt {
 namespace {
 
-// Buffers that older programs saved; every loader passes over them.
+// Buffers that older programs saved. Every loader skips them.
 constexpr std::string_view kBuffers[] = {"rotary_emb.inv_freq",
                                          "rotary_pos_emb.inv_freq",
                                          "rotary_emb.cos_cached",
@@ -33,11 +33,11 @@ constexpr std::string_view kSides =
 constexpr std::string_view kClassifier = "ForSequenceClassification";
 constexpr std::string_view kCacheScales = " k_scale v_scale kv_scale q_scale ";
 
-// Words that may stand before a model's own names, one after another.
+// Words that may precede a model's own names, one after another.
 constexpr std::string_view kWrapperWords =
     " model language_model transformer module base_model _orig_mod text_model llm ";
 
-// A name taken apart: "model.language_model.norm.weight" is "norm.weight", under
+// The parts of a name: "model.language_model.norm.weight" is "norm.weight", with the prefix
 // "model.language_model.".
 struct Spelling {
   NameKind kind = NameKind::kOther;
@@ -60,7 +60,7 @@ class Names {
   }
 
   Spelling apart(std::string_view name) const {
-    bool is_wrapped = true;  // by words that are known; other towers have layers too
+    bool is_wrapped = true;  // all words are known; other towers have layers too
     for (size_t at = 0;;) {
       const std::string_view tail = name.substr(at);
       const NameKind kind = kind_of(tail);
@@ -76,7 +76,7 @@ class Names {
     }
   }
 
-  // One spelling for all: the one in the tables.
+  // The name in the spelling of the tables.
   std::string canonical(std::string_view name) const {
     const Spelling found = apart(name);
     if (found.kind == NameKind::kOther) return std::string(name);
@@ -103,17 +103,17 @@ class Names {
   }
 
   const Family& table_;
-  std::string_view root_, head_;  // head_: empty if the table calls it "lm_head."
+  std::string_view root_, head_;  // `head_` is empty if it is "lm_head." in the table
   std::vector<std::string_view> inner_, outer_;
 };
 
-// Restores the prefix that Names::canonical() removed, as the checkpoint's other tensors have it.
+// Restores the prefix that Names::canonical() removed, as in the checkpoint's other tensors.
 std::string spelled_as(std::string_view root, const std::string& name) {
   if (!name.starts_with("model.") || name.starts_with("model.visual.")) return name;
   return std::string(root) + name.substr(6);
 }
 
-// Tensors that a server runs as one: "…self_attn.qkv_proj.weight", "…mlp.experts.down_proj.weight".
+// The server's joined tensor: "…self_attn.qkv_proj.weight", "…mlp.experts.down_proj.weight".
 std::string served_parameter(std::string name) {
   const std::string module = module_of(name);
   const std::string_view word = last_word(module);
@@ -146,7 +146,7 @@ class Comparison {
     }
   }
 
-  // The forms of names alone.
+  // Reports only the forms of names.
   ParameterReport forms_alone() {
     out_.table = nullptr;
     return std::move(out_);
@@ -169,7 +169,7 @@ class Comparison {
   }
 
  private:
-  // The head of a classifier, with one row a label.
+  // Adds the head of a classifier, with a row per label.
   void add_scores(std::vector<Parameter>& out) const {
     const auto labels = class_labels(on_.config);
     const auto hidden = number_of_fields(*out_.table, on_.text_config(), "hidden_size");
@@ -187,7 +187,7 @@ class Comparison {
     if (is_text && name.tail.starts_with(out_.table->layers)) out_.root = name.lead;
   }
 
-  // Both are false where the configuration could not be followed.
+  // Returns false if the configuration does not determine the parameters.
   bool compare_all(const Result<std::vector<Parameter>>& expected) {
     if (!expected) {
       out_.bad_field = expected.error().what;
@@ -232,8 +232,7 @@ class Comparison {
     return at->second;
   }
 
-  // Codes whose scales were not understood, or that other tensors describe, keep their shape to
-  // themselves.
+  // Codes without known scales, or with a description in other tensors, have an unknown shape.
   bool has_codes(const std::string& name) {
     if (find(name + "_blocks") != nullptr) return true;
     if (!name.ends_with(".weight")) return false;
@@ -286,25 +285,25 @@ class Comparison {
     }
   }
 
-  // Scales and the like are judged with the module that they belong to, by other checks.
+  // Other checks judge scales and similar tensors with the module that they belong to.
   bool is_side(std::string_view name) const {
     if (name.find("_quantizer.") != name.npos) return true;
     const std::string_view word = name.substr(name.rfind('.') + 1);
     const bool is_declared = on_.quantization() != nullptr || on_.is_quantized();
     if (word == "_amax" || has_word(is_declared ? kSides : kCacheScales, word)) return true;
-    // Of stacks, whose parameters are not called "weight".
+    // Stacks have parameters whose names do not end in "weight".
     const size_t end = std::min(name.rfind("_scale"), name.rfind("_zero_point"));
     return is_declared && end != name.npos && held_.contains(std::string(name.substr(0, end)));
   }
 
-  // Pieces of an expert that the model has go by its name, whatever is behind it.
+  // Tensors of an existing expert are recognized by its name, whatever word follows.
   bool is_of_expert(const std::string& name) const {
     const auto held = held_.find(name.substr(0, name.rfind('.')) + ".weight");
     return name.find(".mlp.experts.") != name.npos && held != held_.end() &&
            used_.count(held->second) != 0;
   }
 
-  // Of MXFP4: the codes that these scales belong to; nullptr where there are none.
+  // For MXFP4: the codes that these scales belong to, or nullptr.
   const Tensor* held(std::string_view scales, std::string_view end) const {
     const size_t stem = scales.size() - std::string_view("_scales").size();
     const auto found = held_.find(std::string(scales.substr(0, stem)) + std::string(end));
@@ -322,7 +321,7 @@ class Comparison {
     out_.extra.push_back(described(tensor, name));
   }
 
-  // `name`: as canonical() spells it.
+  // `name` is the spelling of canonical().
   ExtraTensor described(const Tensor& tensor, const std::string& name) const {
     ExtraTensor extra{tensor.name};
     const auto layer = number_after(name, "model.layers.");
@@ -338,23 +337,23 @@ class Comparison {
     return extra;
   }
 
-  // Of wrappers whose text part has the place of a text model's.
+  // True in wrappers whose text part is named like a text model.
   bool is_below_root(std::string_view name) const {
     return out_.root == "model." && name.starts_with("model.");
   }
 
   const Subject& on_;
-  const std::vector<std::string_view> alone_;  // parts of names that other programs do not have
+  const std::vector<std::string_view> alone_;  // parts of names that only transformers has
   const Names names_;
   ParameterReport out_;
   bool has_tower_ = false;
   std::unordered_map<std::string, const Tensor*> held_;        // by canonical name
-  std::unordered_map<std::string, const PackedForm*> packed_;  // the same, of packed weights
+  std::unordered_map<std::string, const PackedForm*> packed_;  // packed weights by canonical name
   std::set<const Tensor*> used_;
-  std::set<std::string> filled_;  // by the server's name
+  std::set<std::string> filled_;  // by the server's names
 };
 
-// The table goes by the class, as servers do; without one by the type, as the rest do.
+// Chooses the table by class, as servers do; without a class by type.
 const Family* table_of(const Subject& on) {
   if (on.config.is_null()) return nullptr;
   if (on.model_class.empty()) return table_of_model_type(on.model_type);
@@ -364,12 +363,12 @@ const Family* table_of(const Subject& on) {
     name.replace(name.size() - kClassifier.size(), kClassifier.size(), "ForCausalLM");
     table = table_of_architecture(name);
   }
-  // A wrapper may hold a model of another family than those that its class is known to hold.
+  // A wrapper may contain a model of another family than its class usually does.
   const bool is_other = on.has_text_config() && !on.text_type.empty() && table != nullptr &&
                         !has_word(table->model_types, on.text_type) &&
                         family_of_type(on.text_type) == nullptr;
   if (is_other || table == nullptr) return nullptr;
-  for (const FamilyVariant& variant : table->variants) {  // the first that applies
+  for (const FamilyVariant& variant : table->variants) {  // the first match applies
     if (variant.applies(on.text_config())) return variant.family;
   }
   return table;
@@ -379,7 +378,7 @@ const Family* table_of(const Subject& on) {
 
 ParameterReport compare_parameters(const Subject& on) {
   const Family* table = table_of(on);
-  // A wrapper's type over a flat file is a finding of its own (C04).
+  // Check C04 reports a wrapper's type in a flat file.
   const bool is_half = has_quirk(on.model_type, "flat_wrapper") && !on.has_text_config();
   if (table == nullptr || !on.mlx.empty()) return {};
   if (is_half) return Comparison(on, *table).forms_alone();

@@ -1,4 +1,4 @@
-// Chat templates that jinja2 does not compile.
+// Checks chat templates that jinja2 cannot compile.
 //
 // Sources: transformers 5 src/transformers/tokenization_utils_base.py (which file counts) and
 // utils/chat_template_utils.py (how it is compiled); llama.cpp common/chat.cpp,
@@ -10,18 +10,18 @@
 namespace ckpt {
 namespace {
 
-// `is_default` is false for one that a request must name.
+// `is_default` is false for a template that only a request can choose by name.
 void check_jinja(const CheckContext& context, std::string place, const std::string& text,
                  bool is_default) {
   const auto fault = find_template_fault(text);
   if (!fault) return;
   context.tell(std::move(place), "line {}: {}", fault->line, fault->what);
-  // llama.cpp looks names up when it runs the template.
+  // llama.cpp looks up names only when it runs the template.
   const bool is_passed = !fault->is_syntax && context.profile.runs_llama_server();
   if (is_passed || !is_default) context.out.back().severity = Severity::kWarning;
 }
 
-// A text, or a list of {name, template}.
+// Checks a field that is a text or a list of {name, template}.
 void check_field(const CheckContext& context, const JsonValue& json, std::string_view path) {
   const JsonValue* found = known(json, "chat_template");
   if (found == nullptr) return;
@@ -29,7 +29,7 @@ void check_field(const CheckContext& context, const JsonValue& json, std::string
   if (const auto* text = found->get_ptr<const std::string*>())
     check_jinja(context, place, *text, true);
   if (!found->is_array()) return;
-  // The tokenizer of transformers makes a table of them, whatever the values are.
+  // The tokenizer of transformers makes a table of the entries, whatever the values are.
   const bool is_made = path == "tokenizer_config.json" && !context.profile.runs_llama_server();
   for (const JsonValue& entry : *found) {
     if (is_made && (member(entry, "name") == nullptr || member(entry, "template") == nullptr)) {

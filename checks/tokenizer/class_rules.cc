@@ -1,11 +1,11 @@
-// The class that transformers 5 reads tokenizer.json with. Most classes take the vocabulary and the
-// merges of the file, and build the other rules themselves:
+// Checks the class with which transformers 5 reads tokenizer.json. Most classes use the file's
+// vocabulary and merges, and build the other rules themselves:
 //
-//   bytes     BPE of bytes as letters (GPT-2)   prefixed  pieces, a bar before each text (Llama 2)
-//   unigram   pieces with scores (T5)           bare      pieces, no bar before it (Gemma)
+//   bytes     BPE of bytes as letters (GPT-2)   prefixed  pieces, "▁" before each text (Llama 2)
+//   unigram   pieces with scores (T5)           bare      pieces, no "▁" before it (Gemma)
 //   words     WordPiece (BERT)
 //
-// data/profiles/run/tokenizer_classes.py ran each class on each kind; the outcomes are in
+// data/profiles/run/tokenizer_classes.py ran each class with each kind; the results are in
 // data/profiles/transformers-5.17.txt.
 // Source: transformers 5.17.0 src/transformers/models/auto/tokenization_auto.py (from_pretrained),
 // tokenization_utils_tokenizers.py (convert_to_native_format).
@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kClassPlace = "tokenizer_config.json: tokenizer_class";
 constexpr std::string_view kSplitSection = "tokenizer pre_tokenizer ";
-// Classes that take all of tokenizer.json.
+// Classes that use the entire tokenizer.json.
 constexpr std::string_view kBackends =
     " TokenizersBackend PythonBackend PreTrainedTokenizer MistralCommonBackend ";
 
@@ -44,7 +44,7 @@ bool names_own_code(const JsonValue& config) {
   return map != nullptr && (map->is_array() || known(*map, "AutoTokenizer") != nullptr);
 }
 
-// Whether transformers 5 reads the folder's tokenizer.json for this program, by a class of its own.
+// Whether transformers 5 reads the folder's tokenizer.json for this program with a specific class.
 bool reads_by_class(const Subject& on, const Profile& profile) {
   if (!profile.has_tokenizers_of_5() || !on.tokenizer.is_object()) return false;
   return !profile.does("choose_tokenizer_by_model_type") ||
@@ -71,7 +71,7 @@ bool holds(const JsonValue* part, std::string_view text) {
   return part != nullptr && json_of(*part).find(text) != std::string::npos;
 }
 
-// One of the words above; "other" for the rest.
+// The kind of rules: one of the words above, or "other".
 std::string_view kind_of_rules(const JsonValue& tokenizer) {
   const JsonValue* model = known(tokenizer, "model");
   const std::string* type = text_of(model, "type");
@@ -88,7 +88,7 @@ std::string_view kind_of_rules(const JsonValue& tokenizer) {
   return holds(normalizer, "▁") || holds(cutter, "▁") ? "bare" : "other";
 }
 
-// Of a pre-tokenizer: without what decides no ids, or follows from tokenizer_config.json.
+// Removes rules that do not affect ids, or that tokenizer_config.json determines.
 JsonValue plain_rules(const JsonValue& rules) {
   JsonValue out = rules;
   if (out.is_object()) {
@@ -101,7 +101,7 @@ JsonValue plain_rules(const JsonValue& rules) {
   return out;
 }
 
-// How many digits in a row stay together: 1, 3, or any number.
+// The number of consecutive digits that stay together: 1, 3, or any number.
 size_t digits_together(const JsonValue& rules) {
   const std::string text = json_of(rules);
   constexpr std::string_view kDigit = "\\\\p{N}";
@@ -115,7 +115,7 @@ size_t digits_together(const JsonValue& rules) {
   return SIZE_MAX;
 }
 
-// A token of more digits than `most`, which no text becomes where these are cut; or empty.
+// A token of more than `most` digits, which splitting every `most` digits makes unreachable; or "".
 std::string_view longer_number(const TokenLists& lists, size_t most) {
   for (const TokenLists::Token& token : lists.tokens) {
     if (token.text.size() > most && are_digits(token.text)) return token.text;
@@ -123,7 +123,7 @@ std::string_view longer_number(const TokenLists& lists, size_t most) {
   return {};
 }
 
-// The same kind of rules: bytes, cut in another way.
+// Checks byte rules that are split in another way than the file's.
 void check_cuts(const CheckContext& context, const std::string& name) {
   const JsonValue* cutter = known(context.on.tokenizer, "pre_tokenizer");
   const std::string_view section = section_of(context.profile, kSplitSection, name);
@@ -152,15 +152,15 @@ void check_cuts(const CheckContext& context, const std::string& name) {
 }
 
 struct Outcome {
-  std::string name;       // of the class
-  std::string_view kind;  // of the file's rules
+  std::string name;       // name of the class
+  std::string_view kind;  // kind of the file's rules
   const Profile& profile;
   bool has_list(std::string_view what) const {
     return is_listed(profile, fmt::format("tokenizer classes that {} {}", what, kind), name);
   }
 };
 
-// With this field some classes put no bar before a text.
+// Some classes read this field and then add no "▁" before a text.
 bool turns_off_space_prefix(const CheckContext& context, const std::string& name) {
   const JsonValue* adds = known(context.on.tokenizer_config, "add_prefix_space");
   return adds != nullptr && *adds == false &&
@@ -173,7 +173,7 @@ void check_rebuilt_rules(const CheckContext& context) {
   if (name.empty()) return;
   const Outcome outcome{name, kind_of_rules(context.on.tokenizer), context.profile};
   const JsonValue* adds = member(context.on.tokenizer_config, "add_prefix_space");
-  // Of GPT2Tokenizer: T21.
+  // T21 covers GPT2Tokenizer.
   if (adds != nullptr && adds->is_null() && name != "GPT2Tokenizer" &&
       is_listed(context.profile, "tokenizer classes that refuse null add_prefix_space", name)) {
     return context.report(kClassPlace,

@@ -1,4 +1,4 @@
-// Source: jinja2 3.1.6 parser.py, and the refusals of compiler.py and of Python's own compiler;
+// Source: jinja2 3.1.6 parser.py, and what compiler.py and Python's own compiler reject;
 // transformers 5 src/transformers/utils/chat_template_utils.py for its tags.
 #include "checks/tokenizer/jinja.h"
 
@@ -25,7 +25,7 @@ constexpr std::string_view kTests =
     "greaterthan gt in integer iterable le lessthan lower lt mapping ne none number odd sameas "
     "sequence string test true undefined upper";
 
-// The part of an expression's tree that statements ask for.
+// The facts about an expression's tree that statements need.
 struct JinjaNode {
   enum class Shape : uint8_t { kOther, kName, kTargets, kCall };
   Shape shape = Shape::kOther;
@@ -47,11 +47,11 @@ class JinjaParser {
   }
 
  private:
-  // The surroundings of a statement, as the compiler sees them.
+  // The context of a statement, as the compiler sees it.
   struct Scope {
-    bool is_soft = false;  // in a condition, where names are looked up when it runs
+    bool is_soft = false;  // in a condition, where names are looked up at run time
     bool is_top = false;
-    bool has_loop = false;  // that "break" can leave
+    bool has_loop = false;  // within a loop that "break" can leave
   };
 
   const JinjaToken& token(size_t ahead = 0) const {
@@ -64,7 +64,7 @@ class JinjaParser {
   bool is_name(std::string_view name, size_t ahead = 0) const {
     return token(ahead).kind == TokenKind::kName && token(ahead).text == name;
   }
-  // Before this sign; false at the end, and after a fault.
+  // Whether the next token is before this sign; false at the end, and after a fault.
   bool is_before(std::string_view sign) const { return !is(TokenKind::kEnd) && !is_sign(sign); }
   std::string_view take() {
     const std::string_view text = token().text;
@@ -126,7 +126,7 @@ class JinjaParser {
     return node;
   }
 
-  // Priorities do not change which texts are accepted, except that "not" begins a side of "and".
+  // Operator priorities do not affect which texts parse, except that "not" starts a side of "and".
   JinjaNode operations() {
     JinjaNode node;
     bool can_negate = true, is_single = true;
@@ -329,7 +329,7 @@ class JinjaParser {
 
   // ---- statements ------------------------------------------------------------------------------
 
-  // Until a tag with one of these names, which is the next token.
+  // Parses statements until a tag with one of these names, which becomes the next token.
   void statements(Words ends) {
     while (enter() && !is(TokenKind::kEnd)) {
       const bool is_blank =
@@ -363,7 +363,7 @@ class JinjaParser {
     body(ends);
     scope_ = outer;
   }
-  // A body that ends with the tag END of the same name, and has a scope.
+  // Parses a body with its own scope that ends with the tag `end`.
   void inner(std::string_view end, bool is_function = false) {
     body_in({false, false, scope_.has_loop && !is_function}, {end});
     take();
@@ -509,7 +509,7 @@ class JinjaParser {
     take();
   }
 
-  // Templates that name others compile; only running them fails.
+  // A template that names others compiles; only running it fails.
   bool skip_context() {
     const bool has_context = (is_name("with") || is_name("without")) && is_name("context", 1);
     if (has_context) take();
@@ -549,12 +549,12 @@ class JinjaParser {
 
   JinjaTokens in_;
   size_t at_ = 0, depth_ = 0;
-  size_t loops_ = 0;  // around the statement
-  size_t solid_ = 0;  // statements, and texts that are not blank, so far
+  size_t loops_ = 0;  // depth of loops around the statement
+  size_t solid_ = 0;  // number of statements and texts with content so far
   Scope scope_{false, true, false};
   std::set<std::string> blocks_;
   bool extends_ = false;
-  // That ends the parsing; of jinja2's compiler; a filter or test.
+  // A fault that ends parsing; one of jinja2's compiler; an unknown filter or test.
   std::optional<TemplateFault> fault_, refused_, unknown_;
 };
 

@@ -1,4 +1,4 @@
-// The syntax of chat templates: Jinja as transformers compiles it.
+// Parses chat templates: Jinja as transformers compiles it.
 #pragma once
 
 #include <cstddef>
@@ -10,21 +10,21 @@
 
 namespace ckpt {
 
-// Python gives up on conditions, loops and brackets before this depth.
+// Python rejects conditions, loops and brackets before this depth.
 inline constexpr size_t kMaxTemplateDepth = 200;
 
 struct TemplateFault {
   size_t line;
   std::string what;
-  // False if the template can be parsed, and only jinja2's compiler refuses it.
+  // False if the template can be parsed but jinja2's compiler rejects it.
   bool is_syntax = true;
 };
 
-// The first fault for which jinja2 does not compile `text`; nullopt if it does. Takes time and
-// memory in proportion to the text.
+// The first fault for which jinja2 rejects `text`; nullopt if it compiles. Time and memory are
+// proportional to the text.
 std::optional<TemplateFault> find_template_fault(std::string_view text);
 
-// The tokens that the parser reads; only files of this folder use them.
+// The tokens that the parser reads. Only files of this folder use them.
 enum class TokenKind : uint8_t {
   kData,      // text between tags
   kPrint,     // {{
@@ -46,10 +46,10 @@ struct JinjaToken {
 };
 
 struct JinjaTokens {
-  std::vector<JinjaToken> tokens;  // the last is kEnd
-  std::optional<TemplateFault> fault;  // where the tokens end early
+  std::vector<JinjaToken> tokens;  // the last one is kEnd
+  std::optional<TemplateFault> fault;  // set if the tokens end early
 };
-// Views into `text`, whose lines end with \n alone.
+// Returns views into `text`. Requires: lines end with LF alone.
 JinjaTokens read_jinja_tokens(std::string_view text);
 
 }  // namespace ckpt

@@ -14,7 +14,7 @@ bool is_jinja_hex(char c) {
   return is_jinja_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-// Bytes of the white space, as Python defines it, at the front of `text`.
+// The size in bytes of the white space, as Python defines it, at the start of `text`.
 size_t space_size(std::string_view text) {
   if (text.empty()) return 0;
   if (std::string_view(" \t\n\v\f\r\x1c\x1d\x1e\x1f").find(text[0]) != text.npos) return 1;
@@ -25,7 +25,7 @@ size_t space_size(std::string_view text) {
   return is_valid && is_space ? size : 0;
 }
 
-// Signs, symbols and private characters beyond ASCII, which are in no name.
+// Signs, symbols and private characters beyond ASCII, which names cannot contain.
 constexpr std::pair<uint32_t, uint32_t> kOutsideNames[] = {
     {0x80, 0xA9},     {0xAB, 0xB1},     {0xB4, 0xB4},     {0xB6, 0xB6},     {0xB8, 0xB8},
     {0xBB, 0xBB},     {0xBF, 0xBF},     {0xD7, 0xD7},     {0xF7, 0xF7},     {0x2000, 0x203E},
@@ -50,7 +50,7 @@ size_t name_size(std::string_view text) {
   return at;
 }
 
-// The end of digits that single "_" may separate, from `at`; `at` where there are none.
+// The end of digits from `at` on, which single "_" may separate; `at` if there are none.
 template <class IsDigit>
 size_t digits_end(std::string_view text, size_t at, IsDigit is_digit) {
   size_t end = at;
@@ -94,7 +94,7 @@ size_t integer_size(std::string_view text) {
   return digits_end(text, 0, [](char c) { return c == '0'; });
 }
 
-// The first escape that Python's codec "unicode-escape" refuses; empty if it takes all.
+// The first escape that Python's codec "unicode-escape" rejects, or "".
 std::string_view bad_escape(std::string_view text) {
   const size_t last_close = text.rfind('}');
   for (size_t at = text.find('\\'); at < text.size(); at = text.find('\\', at + 2)) {
@@ -160,12 +160,12 @@ class JinjaLexer {
   void skip_comment() {
     const size_t begin = after_sign(at_ + 2, "+-");
     const size_t end = text_.find("#}", begin);
-    // jinja2 takes a comment that is open at the very end.
+    // jinja2 accepts a comment that begins at the very end.
     if (end == text_.npos && begin < text_.size()) return fail("'{#' without '#}'");
     move(std::min(text_.size(), end == text_.npos ? begin : end + 2) - at_);
   }
 
-  // The end of "{% WORD %}" at `at`; npos if something else is there.
+  // The end of "{% WORD %}" at `at`; npos if there is no such tag.
   size_t raw_tag_end(size_t at, std::string_view word, std::string_view signs) const {
     if (!has("{%", at)) return text_.npos;
     at = after_spaces(after_sign(at + 2, "+-"));
@@ -244,7 +244,7 @@ class JinjaLexer {
 
   std::string_view text_;
   size_t at_ = 0, line_ = 1;
-  std::string brackets_;  // that must close, the innermost last
+  std::string brackets_;  // unclosed brackets, the innermost last
   JinjaTokens out_;
 };
 

@@ -1,11 +1,11 @@
-// Files that say again what tokenizer.json says, and contradict it.
+// Checks files that repeat facts of tokenizer.json and contradict it.
 //
-//   tokenizer_config.json has added_tokens_decoder    its tokens; the two below are not read
-//   otherwise   special_tokens_map.json               goes before tokenizer_config.json
-//               added_tokens.json                     its tokens
+//   tokenizer_config.json has added_tokens_decoder    its tokens count; the two below are not read
+//   otherwise   special_tokens_map.json               has precedence over tokenizer_config.json
+//               added_tokens.json                     its tokens count
 //
-// A token that tokenizer.json does not have is added behind the last one, whatever ID it has here.
-// Classes of transformers 5 that build the rules themselves add all of these tokens again, in this
+// A token that tokenizer.json lacks is added after the last one, whatever its ID in these files is.
+// Classes of transformers 5 that build the rules themselves add all of these tokens again in this
 // order, and none that added_tokens_decoder lacks.
 // Source: transformers 4.57.6 and 5.17.0 src/transformers/tokenization_utils_base.py
 // (_from_pretrained), tokenization_utils_fast.py and tokenization_utils_tokenizers.py (__init__).
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kDecoder = "added_tokens_decoder";
 
-// The JSON of a document, an object; or null.
+// The JSON object in a document, or null.
 std::shared_ptr<const JsonValue> object_at(const Subject& on, std::string_view path) {
   return read_object(on.checkpoint, path).value_or(nullptr);
 }
@@ -36,7 +36,7 @@ struct GivenToken {
 
 using TextsById = std::map<uint64_t, std::string_view>;
 
-// Texts of tokenizer.json that have the IDs of these tokens.
+// The texts in tokenizer.json for the IDs of these tokens.
 TextsById texts_of(const Subject& on, const std::vector<GivenToken>& given) {
   TextsById out;
   for (const GivenToken& token : given) out[token.id] = {};
@@ -100,7 +100,7 @@ void check_given_tokens(const CheckContext& context) {
   }
 }
 
-// Texts that tokenizer_config.json names as special tokens, which are added anyway.
+// Special tokens in tokenizer_config.json, which are added in any case.
 std::set<std::string> named_texts(const JsonValue& config) {
   std::set<std::string> out;
   const auto add = [&](const JsonValue& token) {

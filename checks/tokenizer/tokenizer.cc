@@ -1,9 +1,9 @@
-// Checks of the tokenizer's files.
+// Checks the tokenizer's files.
 //
 // Sources: transformers 4.57 src/transformers/models/auto/tokenization_auto.py and
 // tokenization_utils_base.py; transformers 5 src/transformers/tokenization_utils_tokenizers.py.
-// 5.x writes extra_special_tokens as a list where 4.57 has a dict under the same key; renaming the
-// class alone does not fix the file.
+// 5.x writes extra_special_tokens as a list, while 4.57 expects a dict under the same key; renaming
+// the class alone does not fix the file.
 #include <algorithm>
 #include <set>
 
@@ -72,7 +72,7 @@ void check_slow_files(const CheckContext& context) {
                "class '{}' without tokenizer.json and without its own files", *name);
 }
 
-// The regular expressions of all Split pre-tokenizers, one after the other.
+// The regular expressions of all Split pre-tokenizers, joined.
 std::string split_patterns(const JsonValue& pre_tokenizer) {
   std::string out;
   for (const JsonValue& part : list_in(pre_tokenizer, "pretokenizers")) out += split_patterns(part);
@@ -91,7 +91,7 @@ void check_pattern(const CheckContext& context) {
                  "the pattern has no \\p{M}: it is Qwen2's, not Qwen3.5's");
 }
 
-// transformers 5 builds the rules of the class that is named, and does not read the file's.
+// transformers 5 builds the rules of the named class instead of reading those of the file.
 void check_class_rules(const CheckContext& context) {
   const std::string* name = text_of(context.on.tokenizer_config, "tokenizer_class");
   const JsonValue* pre = known(context.on.tokenizer, "pre_tokenizer");
@@ -99,7 +99,7 @@ void check_class_rules(const CheckContext& context) {
   if (!has_quirk(context.on.text_type, "splits_marks")) return;
   if (*name != "Qwen2Tokenizer" && *name != "Qwen2TokenizerFast") return;
   if (split_patterns(*pre).find("\\p{M}") == std::string::npos) return;
-  // With this key transformers 5 takes the file's rules under any class (docs/TOKENIZERS.md).
+  // With this key transformers 5 uses the file's rules for any class (docs/TOKENIZERS.md).
   if (is_true(context.on.tokenizer_config, "trust_remote_code")) return;
   if (context.does("choose_tokenizer_by_model_type") &&
       has_quirk(context.on.model_type, "tokenizer_by_type")) {
@@ -121,7 +121,7 @@ void check_truncation(const CheckContext& context) {
                  "a text gets other ids at every call");
 }
 
-// Of the vocabulary and of added tokens; nullopt where one of these is not a whole number.
+// The largest id in the vocabulary and the added tokens; nullopt if one is not a whole number.
 std::optional<uint64_t> largest_id(const Subject& on, std::set<uint64_t>& added, bool& repeats) {
   uint64_t largest = 0;
   const TokenLists& lists = *on.token_lists;
@@ -195,7 +195,7 @@ void check_tools(const CheckContext& context) {
 }
 
 void check_llama_ids(const CheckContext& context) {
-  // Of a folder it is about llama.cpp's converter.
+  // For a folder, the finding is about llama.cpp's converter.
   if (!context.on.is_gguf && !context.is(Program::kLlamaCpp)) return;
   for (const Finding& each : context.on.llama_tokenizer) {
     context.report(each.place, each.found, each.severity, each.symptom, each.fix);

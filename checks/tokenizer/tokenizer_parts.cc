@@ -1,7 +1,7 @@
-// The parts of tokenizer.json: their types, and the fields that the library "tokenizers" demands.
+// Checks the parts of tokenizer.json: their types, and the fields that "tokenizers" requires.
 //
-// Source: each row was tried with the library tokenizers, release 0.23.3: every field left out,
-// null, and of each type of JSON.
+// Source: each row was tried with release 0.23.3 of the library tokenizers, with every field
+// missing, null, and of each type of JSON.
 #include <algorithm>
 
 #include "checks/subject/subject.h"
@@ -13,9 +13,9 @@ namespace {
 
 using PartFaults = std::vector<TokenizerFault>;
 
-// Types between spaces; fields as "NAME=KIND"; "NAME?=KIND" may be missing or null, "NAME~=KIND"
-// only missing. The library also takes a part whose `type` it does not know, by its fields, where
-// `by_fields`.
+// `types` are separated by spaces; `fields` are "NAME=KIND". "NAME?=KIND" may be missing or null,
+// "NAME~=KIND" only missing. With `by_fields` the library also accepts a part of unknown `type`,
+// and recognizes it by its fields.
 struct PartType {
   std::string_view part, types, fields;
   bool by_fields = false;
@@ -84,7 +84,7 @@ bool is_of_list(const JsonValue* json, bool (*is)(const JsonValue&)) {
 bool is_truth(const JsonValue& json) { return json.is_boolean(); }
 bool is_text(const JsonValue& json) { return json.is_string(); }
 
-// One code point.
+// Whether the value is one code point.
 bool is_letter(const JsonValue& json) {
   if (!json.is_string()) return false;
   const auto& text = json.get_ref<const std::string&>();
@@ -110,7 +110,7 @@ bool is_padding(const JsonValue& json) {
   return fixed != nullptr && json.size() == 1 && is_size(*fixed);
 }
 
-// Four bytes at least, which hold the size of what follows.
+// Whether it decodes to at least four bytes, which hold the size of the rest.
 bool is_base64(const JsonValue& json) {
   if (!json.is_string()) return false;
   const auto& text = json.get_ref<const std::string&>();
@@ -160,7 +160,7 @@ constexpr PartKind kPartKinds[] = {
     {"parts", "a list", [](const JsonValue& json) { return json.is_array(); }},
 };
 
-// Empty if `value` is of the kind, which is a name or "word|word".
+// Returns "" if `value` is of the kind, which is a name or "word|word"; else what was expected.
 std::string expected_instead(std::string_view kind, const JsonValue& value) {
   if (const PartKind* known_kind = find_by(kPartKinds, &PartKind::name, kind)) {
     return std::string(known_kind->is(value) ? "" : known_kind->expected);
@@ -171,7 +171,7 @@ std::string expected_instead(std::string_view kind, const JsonValue& value) {
   return fmt::format("one of {}", words);
 }
 
-// Of the first field that does not fit; nullopt: all fit.
+// The fault of the first wrong field; nullopt if all are right.
 std::optional<TokenizerFault> field_fault(const PartType& type, const JsonValue& json) {
   for (std::string_view kind : split_words(type.fields)) {
     const size_t sign = kind.find('=');
@@ -190,8 +190,8 @@ std::optional<TokenizerFault> field_fault(const PartType& type, const JsonValue&
   return std::nullopt;
 }
 
-// A bracket or parenthesis that is never closed, which no engine compiles, a group of another
-// engine, or a repetition of nothing; empty: none is found.
+// The first fault that no regex engine compiles: an unclosed bracket or parenthesis, a group of
+// another engine, or a repetition of nothing. Empty if none is found.
 std::string regex_fault(std::string_view regex) {
   int round = 0;
   bool in_class = false, is_start = true;
@@ -225,7 +225,7 @@ std::string regex_fault(std::string_view regex) {
   return in_class || round != 0 ? "closes not what it opens" : "";
 }
 
-// Fields of the right types that contradict each other, or do not compile.
+// Checks fields that have the right types but contradict each other or do not compile.
 void check_values(const std::string& place, const JsonValue& json, PartFaults& out) {
   const std::string* regex = text_of(known(json, "pattern"), "Regex");
   const std::string fault = regex == nullptr ? "" : regex_fault(*regex);

@@ -1,9 +1,9 @@
-// Checks that tokenizer.json has the form that the library "tokenizers" takes.
+// Checks that tokenizer.json has the form that the library "tokenizers" accepts.
 //
 // Source: tokenizers src/tokenizer/serialization.rs, src/tokenizer/added_vocabulary.rs,
 // src/models/bpe/serialization.rs and the wrappers of each kind of part, release 0.22.
-// A key that is not known ends the reading, where JSON readers would pass over it; a merge must
-// name pieces of the vocabulary, and so must what it makes.
+// An unknown key ends the reading, where JSON readers would ignore it; a merge must name pieces of
+// the vocabulary, and its result must be one too.
 #include <algorithm>
 #include <map>
 
@@ -38,7 +38,7 @@ void check_added(const JsonValue& tokens, Faults& out) {
 
 using MergePieces = std::pair<std::string_view, std::string_view>;
 
-// The two pieces that a merge joins; nullopt where it is not made of two.
+// The two pieces that a merge joins; nullopt if it does not consist of two.
 std::optional<MergePieces> pieces(const TokenLists::Merge& merge) {
   if (merge.is_pair()) return MergePieces(merge.left, merge.right);
   const size_t blank = merge.left.find(' ');
@@ -48,13 +48,13 @@ std::optional<MergePieces> pieces(const TokenLists::Merge& merge) {
   return MergePieces(merge.left.substr(0, blank), merge.left.substr(blank + 1));
 }
 
-// Looks pieces up, and what merges make of them, several merges at a time.
+// Looks up pieces and the results of merges, several merges at a time.
 class MergeLookup {
  public:
   MergeLookup(const TextIndex& vocabulary, size_t prefix_size, Faults& out)
       : vocabulary_(vocabulary), prefix_size_(prefix_size), out_(out) {}
 
-  // False once a fault is found.
+  // Returns false once a fault is found.
   bool add(size_t merge, const MergePieces& pieces) {
     if (count_ + 3 > TextIndex::kAtOnce && !finish()) return false;
     const auto [left, right] = pieces;
@@ -62,7 +62,7 @@ class MergeLookup {
     put(merge, right);
     std::string& joined = joined_[made_];
     joined.assign(left).append(right.substr(std::min(prefix_size_, right.size())));
-    // Merges that make the same piece mostly follow each other.
+    // Merges with the same result are usually adjacent.
     if (made_ != 0 && joined == joined_[made_ - 1]) return true;
     put(merge, joined);
     ++made_;
@@ -143,8 +143,9 @@ void check_model(const JsonValue* model, const TokenLists& lists, Faults& out) {
   if (type != nullptr && *type == "BPE") check_merge_list(*model, lists, out);
 }
 
-// 4.57 rebuilds Llama's tokenizer from tokenizer.model where add_prefix_space is set, and never
-// reads tokenizer.json then. Source: transformers 4.57.6 models/llama/tokenization_llama_fast.py.
+// Whether 4.57 rebuilds Llama's tokenizer from tokenizer.model and never reads tokenizer.json, as
+// it does if add_prefix_space is set. Source: transformers 4.57.6
+// models/llama/tokenization_llama_fast.py.
 bool is_made_of_model(const CheckContext& context) {
   const JsonValue& config = context.on.tokenizer_config;
   const std::string* name = text_of(config, "tokenizer_class");
@@ -159,7 +160,7 @@ void check_schema(const CheckContext& context) {
     context.report(fault.place, fault.found);
   }
   // Source: transformers 5 src/transformers/tokenization_utils_tokenizers.py; the library itself
-  // takes the file.
+  // accepts the file.
   const JsonValue& tokenizer = context.on.tokenizer;
   const bool reads_added =
       !context.profile.has_transformers_4() && !context.profile.runs_llama_server();
@@ -168,9 +169,9 @@ void check_schema(const CheckContext& context) {
   }
 }
 
-// A token outside the vocabulary gets the number after the last, in the order of the list; some
-// classes of transformers 5 go by the IDs instead.
-// Source: tokenizers src/tokenizer/added_vocabulary.rs (add_tokens).
+// A token outside the vocabulary gets the next free number, in the order of the list; some classes
+// of transformers 5 use its ID instead. Source: tokenizers src/tokenizer/added_vocabulary.rs
+// (add_tokens).
 void check_order(const CheckContext& context) {
   const JsonValue* list = known(context.on.tokenizer, "added_tokens");
   const TokenLists& lists = *context.on.token_lists;

@@ -1,9 +1,9 @@
-// Checks of the values in tokenizer_config.json.
+// Checks the values in tokenizer_config.json.
 //
 // Sources: transformers 4.57.6 src/transformers/tokenization_utils_base.py (special tokens,
 // added_tokens_decoder, padding_side), models/llama/tokenization_llama_fast.py and
 // models/auto/tokenization_auto.py.
-// A special token may be an object, but must say that it is an AddedToken; Llama's class puts the
+// A special token may be an object, but it must be marked as AddedToken; Llama's class adds the
 // first token before every text by default.
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@ constexpr std::string_view kPlace = "tokenizer_config.json";
 constexpr std::array<std::string_view, 7> kSpecial = {
     "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
 
-// 5.x makes an empty token if the content is missing.
+// Whether `json` is a token object. 5.x makes an empty token if the content is missing.
 bool is_added_token(const CheckContext& context, const JsonValue& json) {
   const std::string* type = text_of(json, "__type");
   const bool needs_content = !context.profile.has_tokenizers_of_5();
@@ -27,7 +27,7 @@ bool is_added_token(const CheckContext& context, const JsonValue& json) {
           (!needs_content && member(json, "content") == nullptr));
 }
 
-// 4.57 reads it where tokenizer_config.json has no added_tokens_decoder; else null.
+// special_tokens_map.json if 4.57 reads it, because added_tokens_decoder is missing; else null.
 const Document* special_map(const CheckContext& context) {
   const bool is_read = context.profile.has_transformers_4() &&
                        member(context.on.tokenizer_config, "added_tokens_decoder") == nullptr;
@@ -42,7 +42,7 @@ void check_special_map(const CheckContext& context) {
   context.report(document->path, json ? no_object(**json) : json.error().what);
 }
 
-// 4.57 takes the list out of tokenizer.json then.
+// Without added_tokens_decoder, 4.57 requires the list in tokenizer.json.
 void check_added_list(const CheckContext& context) {
   const bool is_asked = context.profile.has_transformers_4() && context.on.tokenizer.is_object() &&
                         context.on.tokenizer_config.is_object() &&
@@ -53,7 +53,7 @@ void check_added_list(const CheckContext& context) {
   }
 }
 
-// Its tokens go before those of tokenizer_config.json then.
+// Whether special_tokens_map.json has the key, so that tokenizer_config.json's is ignored.
 bool is_replaced(const CheckContext& context, std::string_view key) {
   const Document* document = special_map(context);
   if (document == nullptr) return false;
@@ -89,7 +89,7 @@ void check_special(const CheckContext& context) {
   }
 }
 
-// The fault of one entry of added_tokens_decoder; empty: none.
+// The fault of one entry of added_tokens_decoder, or "".
 std::string fault_of(const std::string& id, const JsonValue& token) {
   if (!are_digits(id)) return "its key is not a token id";
   if (!token.is_object()) return "no object";
@@ -116,7 +116,7 @@ void check_decoder(const CheckContext& context) {
   }
 }
 
-// Classes whose fast form changes tokenizer.json's normalizer, less "Tokenizer" or "TokenizerFast".
+// Classes whose fast form changes the normalizer, without "Tokenizer" or "TokenizerFast".
 constexpr std::string_view kAskNormalizer =
     " Bert ConvBert DistilBert Electra Funnel LayoutLM LayoutLMv2 Lxmert MobileBert MPNet RoFormer"
     " Splinter SqueezeBert ";
@@ -129,7 +129,7 @@ void check_normalizer(const CheckContext& context, std::string_view name) {
   context.tell("tokenizer.json: normalizer", "none, and {} changes it", name);
 }
 
-// Classes that put bos_token before every text, unless add_bos_token is false.
+// Checks classes that put bos_token before every text unless add_bos_token is false.
 void check_first_token(const CheckContext& context) {
   const JsonValue& config = context.on.tokenizer_config;
   const std::string* name = text_of(config, "tokenizer_class");
@@ -147,7 +147,7 @@ void check_first_token(const CheckContext& context) {
                *name);
 }
 
-// Without a class the model's is taken, which transformers finds by model_type.
+// Without a class, transformers uses the class that it finds by model_type.
 void check_tokenizer_class(const CheckContext& context) {
   const Subject& on = context.on;
   if (on.model_type.empty()) return;
@@ -159,7 +159,7 @@ void check_tokenizer_class(const CheckContext& context) {
   }
   if (text_of(on.config, "tokenizer_class") != nullptr) return;
   const bool has_words = on.has_document("vocab.json") && on.has_document("merges.txt");
-  // 4.57 knows a class without a fast form for them.
+  // For these, 4.57 only knows a class without a fast form.
   if (has_quirk(on.model_type, "slow_tokenizer_by_type") && !has_words) {
     return context.tell(std::string(kPlace),
                         "no tokenizer_class; '{}' has GPT2Tokenizer then, whose vocab.json and "
@@ -171,9 +171,9 @@ void check_tokenizer_class(const CheckContext& context) {
                on.model_type);
 }
 
-// Words that transformers asks for when it reads the file; "" where `value` is one.
-// Source: transformers 5.17.0 and 4.57.1 src/transformers/generation/configuration_utils.py
-// (GenerationConfig.validate), asked with several values of each.
+// Words that transformers requires when it reads the file; "" if `value` is one. Source:
+// transformers 5.17.0 and 4.57.1 src/transformers/generation/configuration_utils.py
+// (GenerationConfig.validate), tried with several values of each field.
 constexpr std::string_view kCaches =
     " static offloaded_static sliding_window hybrid hybrid_chunked offloaded_hybrid"
     " offloaded_hybrid_chunked dynamic offloaded quantized ";
@@ -201,7 +201,7 @@ bool is_watermark(const JsonValue& value) {
          });
 }
 
-// `is_old`: of 4.57.
+// `is_old` means transformers 4.57.
 std::string_view expected_of(const JsonValue& json, std::string_view key, const JsonValue& value,
                              bool is_old) {
   if (key == "num_return_sequences" && (is_old || !value.is_null())) {
@@ -224,7 +224,7 @@ std::string_view expected_of(const JsonValue& json, std::string_view key, const 
   }
   if (key == "compile_config") return "nothing";
   if (key == "watermarking_config") return is_watermark(value) ? "" : "an object of its fields";
-  const bool is_list = value.is_structured() || value.is_string();  // for Python
+  const bool is_list = value.is_structured() || value.is_string();  // sequences in Python
   return key == "suppress_tokens" && !is_old && !is_list ? "a list" : "";
 }
 
@@ -242,12 +242,12 @@ void check_generation_rules(const CheckContext& context, const JsonValue& json) 
   }
 }
 
-// The file is read whether or not it is needed; numbers in it are compared with numbers.
+// The file is read even if it is not needed, and its numbers are compared with numbers.
 void check_generation_values(const CheckContext& context) {
   const Document* document = context.on.checkpoint.find_document("generation_config.json");
   if (document == nullptr) return;
   const auto json = document->values();
-  if (!json) return;  // passed over, with a warning
+  if (!json) return;  // ignored with a warning
   if (!(*json)->is_object()) return context.report("generation_config.json", no_object(**json));
   check_generation_rules(context, **json);
   const JsonValue* pad = known(**json, "pad_token_id");
@@ -255,11 +255,11 @@ void check_generation_values(const CheckContext& context) {
   context.tell("generation_config.json: pad_token_id", "{}; expected a number", pad->dump());
 }
 
-// Fields of tokenizer_config.json in transformers 5 and 4.57, as 5.17.0 and 4.57.1 took or refused
-// each kind of value with six and three classes; no letters: it is not asked. Letters: b true or
-// false, w a number, n null, s a text, S an empty text, l a list, e an empty list or object, d an
-// object, t a list of tokens, k tokens by names, K those of 4.57, x texts by names, A where code
-// is.
+// Fields of tokenizer_config.json in transformers 5 and 4.57, as 5.17.0 and 4.57.1 accepted or
+// rejected each kind of value with six and three classes; no letters: the field is not checked.
+// Letters: b true or false, w a number, n null, s a text, S an empty text, l a list, e an empty
+// list or object, d an object, t a list of tokens, k tokens by names, K those of 4.57, x texts by
+// names, A an entry for code.
 struct TokenizerField {
   std::string_view name, letters, letters_4;
 };
@@ -274,8 +274,8 @@ constexpr TokenizerField kTokenizerFields[] = {
     {"tokenizer_object", "n", "n"},
     {"model_specific_special_tokens", "nx", ""},
 };
-// Methods of the class that every tokenizer derives from; a field of their name stops it.
-// Source: src/transformers/tokenization_utils_base.py (conflicts with the method).
+// Methods of the base class of tokenizers; a field with such a name is rejected. Source:
+// src/transformers/tokenization_utils_base.py (conflicts with the method).
 constexpr std::string_view kMethods =
     " add_special_tokens add_tokens apply_chat_template batch_decode clean_up_tokenization"
     " convert_added_tokens convert_ids_to_tokens convert_to_native_format convert_tokens_to_ids"
@@ -285,7 +285,7 @@ constexpr std::string_view kMethods =
     " save_chat_templates save_pretrained save_vocabulary set_truncation_and_padding tokenize"
     " train_new_from_iterator update_post_processor ";
 
-// A token, or an object that transformers 5 makes one of.
+// Whether the value is a token, or an object that transformers 5 turns into one.
 bool is_token_or_object(const JsonValue& value) { return value.is_string() || value.is_object(); }
 
 bool is_token(const JsonValue& value) {
@@ -293,8 +293,8 @@ bool is_token(const JsonValue& value) {
   return value.is_string() || (type != nullptr && *type == "AddedToken");
 }
 
-// A list [slow class, fast class], alone or below AutoTokenizer, which has one of the two; or the
-// slow class alone.
+// Whether code is named: a list [slow class, fast class] with at least one of them, alone or below
+// AutoTokenizer, or only the slow class.
 bool names_code(const JsonValue& map) {
   const JsonValue* code = map.is_object() ? known(map, "AutoTokenizer") : &map;
   if (code == nullptr || code->is_string()) return map.is_object();
@@ -322,7 +322,7 @@ bool is_of_letter(const JsonValue& value, char letter) {
   }
 }
 
-// Where the configuration has no added_tokens_decoder these are read too.
+// Without added_tokens_decoder in the configuration, transformers also reads these files.
 void check_older_files(const CheckContext& context) {
   if (member(context.on.tokenizer_config, "added_tokens_decoder") != nullptr) return;
   for (const char* path : {"special_tokens_map.json", "added_tokens.json"}) {
@@ -347,7 +347,7 @@ void check_older_files(const CheckContext& context) {
   }
 }
 
-// Classes of 5 that ask for these two fields; the others pass them over, or are not known here.
+// Classes of transformers 5 that read these two fields; others ignore them or are unknown here.
 constexpr std::string_view kAskInputs =
     " GemmaTokenizer GemmaTokenizerFast LlamaTokenizer LlamaTokenizerFast Qwen2Tokenizer"
     " Qwen2TokenizerFast Qwen3_5Tokenizer ";
@@ -364,7 +364,7 @@ bool takes_field(const JsonValue& config, const TokenizerField& field, bool is_5
          std::ranges::any_of(letters, [&](char letter) { return is_of_letter(value, letter); });
 }
 
-// Of 4.57: files in the place of those of the folder, and models of SentencePiece.
+// For 4.57: faults of fields that name other files of the folder or SentencePiece models.
 std::string_view fault_of_source(const CheckContext& context, std::string_view key,
                                  const JsonValue& value) {
   const bool has_fast = context.on.has_document("tokenizer.json");

@@ -1,9 +1,9 @@
-// A head in the folder that config.json ties to the embedding: whether it has the same values.
+// Compares a stored head with the embedding that config.json ties it to.
 //
-//   a row here and there     other bits: it differs, surely
-//   the same bytes of a file, or every row    it is equal
+//   sampled rows             different bits: the head differs
+//   the same bytes of a file, or all rows     the head is equal
 //
-// Some programs use the embedding then, and others the head that is in the folder.
+// If tied, some programs use the embedding, and others the head that is in the folder.
 // Sources: transformers 4.57.6 src/transformers/modeling_utils.py (tie_weights), 5.17.0
 // (_tie_weights: a parameter that the file has is not tied); vLLM 0.17.1 and SGLang 0.5.12
 // models/*.py (skip_prefixes, tie_word_embeddings); llama.cpp v0.5.0 src/models/*.cpp (output).
@@ -20,10 +20,10 @@ namespace {
 constexpr uint64_t kMostRowValues = uint64_t{1} << 24;
 constexpr uint64_t kHeadPieceValues = uint64_t{1} << 20;
 constexpr uint64_t kSampledRows = 32;
-// The most that is fetched from a server.
+// The limit for bytes that are fetched from a server.
 constexpr uint64_t kMostRemoteBytes = uint64_t{64} << 20;
 
-// Of classes of transformers, without the name of the part before them.
+// Names of embeddings in classes of transformers, without the prefix of the part.
 constexpr std::string_view kEmbeddingNames[] = {
     "embed_tokens.weight", "word_embeddings.weight", "wte.weight",
     "embed_in.weight",     "tok_embeddings.weight",  "embeddings.weight"};
@@ -35,7 +35,7 @@ const Tensor* head_of(const Checkpoint& checkpoint) {
   return found == checkpoint.tensors.end() ? nullptr : &*found;
 }
 
-// Of the text part; those of towers and of draft layers have longer names.
+// The embedding of the text part; those of towers and draft layers have longer names.
 const Tensor* embedding_of(const Checkpoint& checkpoint) {
   const Tensor* out = nullptr;
   for (const Tensor& tensor : checkpoint.tensors) {
@@ -54,14 +54,14 @@ bool can_compare(const Tensor& tensor) {
          tensor.values() != 0 && tensor.row_values() <= kMostRowValues;
 }
 
-// Fetched from elsewhere for each look.
+// Whether the tensor is read from a server, again for each comparison.
 bool is_remote(const Tensor& tensor) {
   return std::ranges::any_of(tensor.stored().parts[0], [](const Slice& slice) {
     return slice.source->file_state() == nullptr && slice.source->memory().empty();
   });
 }
 
-// The same bits as floats in rows [first, first + count).
+// Whether rows [first, first + count) have the same bits as floats.
 Result<bool> have_equal_rows(const Tensor& a, const Tensor& b, uint64_t first, uint64_t count) {
   CKPT_ASSIGN(const Tensor left, take_rows(a, first, count));
   CKPT_ASSIGN(const Tensor right, take_rows(b, first, count));

@@ -1,14 +1,14 @@
-// How programs handle parameters that deviate from the tables (models/models.h).
+// Rates how programs handle parameters that deviate from the tables (models/models.h).
 //
 // Sources: vLLM 0.17.1
 // vllm/model_executor/models/{llama,qwen2,qwen2_moe,qwen3_moe,qwen3_5,utils}.py (load_weights),
 // layers/linear.py and layers/fused_moe/layer.py (weight_loader), model_loader/default_loader.py;
 // SGLang python/sglang/srt/models/{llama,qwen2,qwen3_5}.py; transformers
 // src/transformers/modeling_utils.py (_load_pretrained_model); llama.cpp conversion/base.py
-// (map_tensor_name) and src/llama-model-loader.cpp (check_tensor_dims). What a reader would get
-// wrong: servers take of each tensor the piece of their rank, so one that is larger along that
-// dimension than config.json says is cut without a word; and what they run as one counts as loaded
-// as soon as one piece of it was.
+// (map_tensor_name) and src/llama-model-loader.cpp (check_tensor_dims). Readers of this code may
+// miss: servers load only their rank's piece of each tensor, so a tensor that is larger along that
+// dimension than config.json declares is cut silently; and joined parameters count as loaded once
+// one piece is loaded.
 #include <algorithm>
 #include <ranges>
 
@@ -21,11 +21,11 @@ namespace ckpt {
 namespace {
 
 constexpr size_t kNamesShown = 3;
-constexpr size_t kNamesDropped = 8;  // in one advised command
+constexpr size_t kNamesDropped = 8;  // limit for one advised command
 
 using Rating = std::optional<Severity>;
 
-// transformers is asked for configurations, and for weights of floats.
+// transformers is only checked for configurations and for weights of floats.
 bool is_asked(const CheckContext& context, ModelPart part) {
   const Program program = context.profile.program;
   if (program == Program::kTransformers) {
@@ -35,10 +35,10 @@ bool is_asked(const CheckContext& context, ModelPart part) {
   return part != ModelPart::kVision || !context.profile.runs_llama_server();
 }
 
-// Findings of one check: one a severity, however many tensors.
+// The findings of one check: one per severity, however many tensors there are.
 class FindingsBySeverity {
  public:
-  bool can_drop = false;  // where nothing else fixes them
+  bool can_drop = false;  // advise to drop them if nothing else fixes them
 
   void add(Rating severity, const std::string& name, std::string text) {
     if (!severity) return;
@@ -48,7 +48,7 @@ class FindingsBySeverity {
     if (group.names.size() < kNamesDropped) group.names.push_back(name);
   }
 
-  // `one` and `many` say what is the matter: "tensor is missing", "tensors are missing".
+  // `one` and `many` state the fault: "tensor is missing", "tensors are missing".
   void report(const CheckContext& context, std::string_view one, std::string_view many,
               const std::array<std::string, 4>& symptoms, std::optional<Fix> fix = {}) {
     for (size_t i = groups_.size(); i-- > 0;) {
@@ -87,12 +87,12 @@ class FindingsBySeverity {
   std::array<Group, 4> groups_;  // by severity
 };
 
-// Whether a type has the quirk START with a part of `name`.
+// Whether the type has the quirk START with a part of `name` as its value.
 bool names_part(std::string_view type, std::string_view start, std::string_view name) {
   return names_any(name, words_after(quirks_of(type), start));
 }
 
-// Biases that a field speaks of, and that either vLLM 0.17.1's class or transformers' lacks.
+// Whether the program's class has the bias. Some biases exist only in vLLM 0.17.1 or transformers.
 bool has_bias_there(const CheckContext& context, const Deviation& missing) {
   if (!missing.name.ends_with(".bias") || missing.part != ModelPart::kText) return true;
   const std::string_view type = ruling_type(context);
@@ -113,7 +113,7 @@ Rating rate_missing(const CheckContext& context, const Deviation& missing) {
   switch (context.profile.program) {
     case Program::kVllm:
       if (missing.part == ModelPart::kMtp) return Severity::kWarning;
-      // Only models of floats are checked for parameters that were never filled.
+      // vLLM checks only unquantized models for parameters that were never filled.
       if (runs_by_fallback(context.profile, context.on.model_class)) return Severity::kUnloaded;
       return context.on.quantization() == nullptr && !missing.is_partly_there ? Severity::kUnloaded
                                                                               : Severity::kUnsound;
@@ -122,13 +122,13 @@ Rating rate_missing(const CheckContext& context, const Deviation& missing) {
     case Program::kTransformers: return Severity::kUnsound;
     case Program::kTensorrt:
     case Program::kLlamaCpp: return Severity::kUnloaded;
-    case Program::kOllama:  // not asked
+    case Program::kOllama:  // does not apply
       break;
   }
   return std::nullopt;
 }
 
-// Unknown tensors are not dropped where others are missing: those may be them, under other names.
+// Unknown tensors may be the missing ones under other names: advises renaming, not dropping.
 std::optional<Fix> renaming(const CheckContext& context) {
   const ParameterReport& report = context.on.parameters;
   if (report.missing.empty() || report.extra.empty()) return std::nullopt;
@@ -153,7 +153,7 @@ void check_missing_parameters(const CheckContext& context) {
                rename && !rename->step.empty() ? rename : std::nullopt);
 }
 
-// Larger along the dimension that servers cut, equal along all others.
+// Whether the tensor is larger only along the dimension that servers cut.
 bool is_cut_silently(const Deviation& wrong) {
   if (wrong.cut == ServerCut::kWhole || wrong.found.size() != wrong.expected.size()) return false;
   const bool is_of_experts = names_any(wrong.name, {"experts", "block_sparse_moe"});
@@ -167,14 +167,14 @@ bool is_cut_silently(const Deviation& wrong) {
   return true;
 }
 
-// One expert as a stack of one: vLLM takes it for the stack of all, and gives each that expert.
+// Whether a single expert is stored as a stack of one, which vLLM uses for all experts.
 bool is_stack_of_one(const Deviation& wrong) {
   if (experts_module(wrong.name).empty() || wrong.expected.size() != 2) return false;
   return wrong.found.size() == 3 && wrong.found[0] == 1 &&
          std::ranges::equal(wrong.expected, wrong.found | std::views::drop(1));
 }
 
-// Classes of vLLM may take hidden_size / num_attention_heads, whatever head_dim says.
+// Some vLLM classes use hidden_size / num_attention_heads, whatever head_dim is.
 bool has_natural_heads(const CheckContext& context, const Deviation& wrong) {
   const JsonValue& text = context.on.text_config();
   const JsonValue* said = known(text, "head_dim");
@@ -205,7 +205,7 @@ Rating rate_shape(const CheckContext& context, const Deviation& wrong) {
   return is_cut_silently(wrong) ? Severity::kUnsound : Severity::kUnloaded;
 }
 
-// Families without a table: the embedding alone.
+// For families without a table, checks only the embedding.
 void check_embedding(const CheckContext& context, FindingsBySeverity& found) {
   const JsonValue* vocab = context.on.text_field("vocab_size");
   const JsonValue* hidden = context.on.text_field("hidden_size");
@@ -221,8 +221,8 @@ void check_embedding(const CheckContext& context, FindingsBySeverity& found) {
   }
 }
 
-// Where all tensors with a row for each token have more or fewer rows than vocab_size says, it is
-// older than they are.
+// Fixes vocab_size if all tensors with a row per token agree on another number of rows: config.json
+// is then older than the tensors.
 std::optional<Fix> resized_vocabulary(const CheckContext& context) {
   const ParameterReport& report = context.on.parameters;
   const auto said = whole(context.on.text_field("vocab_size"));
@@ -264,7 +264,7 @@ bool names_fused_part(std::string_view name) {
   return names_any(name, {"q_proj", "k_proj", "v_proj", "gate_proj", "up_proj"});
 }
 
-// "model.layers.61.mlp.gate": whether 61 is one of `count` numbers from `first` on.
+// Whether the number in "model.layers.61.mlp.gate" is one of `count` numbers from `first` on.
 bool has_layer_in(std::string_view name, uint64_t first, uint64_t count) {
   constexpr std::string_view kLayers = "layers.";
   for (size_t at = name.find(kLayers); at != name.npos; at = name.find(kLayers, at)) {
@@ -284,8 +284,8 @@ bool is_head_skipped(const CheckContext& context) {
          has_quirk(ruling_type(context), "skips_tied_head");
 }
 
-// Names that vLLM never reads: layers for multi-token prediction after the last, by their number,
-// and in some classes scales.
+// Whether vLLM never reads the name: layers for multi-token prediction after the last layer and, in
+// some classes, scales.
 bool is_passed_over(const CheckContext& context, const ExtraTensor& extra) {
   const Subject& on = context.on;
   const uint64_t first = whole(on.text_field("num_hidden_layers")).value_or(UINT64_MAX);
@@ -297,7 +297,7 @@ bool is_passed_over(const CheckContext& context, const ExtraTensor& extra) {
   return extra.name.ends_with("_scale") && has_quirk(on.text_type, "passes_over_scales");
 }
 
-// Whether the loader stops at it; else it passes over it.
+// Whether the loader stops at the tensor instead of skipping it.
 bool is_refused(const CheckContext& context, const ExtraTensor& extra) {
   const Family* table = context.on.parameters.table;
   const std::string_view quirks = table == nullptr ? "" : table->quirks;
@@ -326,8 +326,8 @@ bool is_refused(const CheckContext& context, const ExtraTensor& extra) {
   return false;
 }
 
-// Classes of vLLM 0.17.1 may look up scales of a cache as they stand; of those of projections some
-// map the name to nothing, and continue.
+// Some vLLM 0.17.1 classes look up cache scales by their stored names; others map scales of
+// projections to nothing and continue.
 void check_cache_scales(const CheckContext& context, FindingsBySeverity& found) {
   if (!context.does("look_up_cache_scales") || context.on.quantization() != nullptr) return;
   const bool asks_for_all = runs_by_fallback(context.profile, context.on.model_class);
@@ -342,8 +342,8 @@ void check_cache_scales(const CheckContext& context, FindingsBySeverity& found) 
   }
 }
 
-// Classes of transformers 4.57 have no default for their number, and without one vLLM looks for
-// their tensors in the model.
+// Without a declared number of draft layers, classes of transformers 4.57 have no default and vLLM
+// looks for their tensors in the model.
 void check_uncounted(const CheckContext& context) {
   const bool is_counted = member(context.on.text_config(), kNextnCountField) != nullptr;
   const bool asks = context.is(Program::kVllm) && context.profile.has_transformers_4() &&
@@ -377,7 +377,7 @@ void check_extra(const CheckContext& context) {
                renaming(context));
 }
 
-// The layers that draft tokens: declared, and left out by whoever saved the model.
+// Checks for layers that draft tokens: declared, but omitted by whoever saved the model.
 void check_draft_layers(const CheckContext& context) {
   const Subject& on = context.on;
   const Family* table = on.parameters.table;
@@ -434,7 +434,7 @@ std::string weights_not_checked(const Subject& on, const Profile& profile) {
   const ParameterReport& report = on.parameters;
   if (!on.mlx.empty()) {
     const bool is_converted = profile.program == Program::kLlamaCpp && !on.mlx.is_quantized;
-    return is_converted ? "" : "the weights: they are as MLX saves them";  // the GGUF is checked
+    return is_converted ? "" : "the weights: they are as MLX saves them";  // its GGUF is checked
   }
   if (!report.is_compared()) {
     return fmt::format("the weights: no list of the parameters of '{}'",

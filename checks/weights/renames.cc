@@ -1,5 +1,5 @@
-// The step that gives tensors the names of their class. Each rule follows from two names of one
-// shape that end in the same two words or more:
+// The step that renames tensors to the names of their class. A rule follows from two names of the
+// same shape that share at least their last two words:
 //
 //   unknown                                missing
 //   _orig_mod.model.norm.weight            model.norm.weight
@@ -26,13 +26,13 @@ std::optional<std::string> applied(const RenameRule& rule, const std::string& na
   return name.substr(0, name.size() - from.size() + 1) + to.substr(1);
 }
 
-// Bytes of the words, between dots, that both begin with, the last dot included.
+// The length of the common leading words, including the last dot.
 size_t common_words(std::string_view a, std::string_view b) {
   const auto at = static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
   return a.substr(0, at).rfind('.') + 1;
 }
 
-// The rule for `name` that is right for most; empty: no missing name is like it.
+// The rule for `name` that is right for most tensors; empty if no missing name is similar.
 RenameRule rule_for(const std::string& name, const Shapes& unknown, const Shapes& missing) {
   const auto backwards = [](const std::string& text) {
     return std::string(text.rbegin(), text.rend()) + ".";
@@ -48,7 +48,7 @@ RenameRule rule_for(const std::string& name, const Shapes& unknown, const Shapes
     const bool has_two_words = end > name.size() - name.rfind('.');
     if (!has_two_words || start + end <= most) continue;
     most = start + end;
-    // Of a name that another one ends in, a prefix is its first word.
+    // If the other name ends in this one, its prefix is the first word.
     const size_t kept = end > name.size() ? name.size() - name.find('.') - 1 : end - 1;
     rules[0] = {name.substr(0, name.size() - kept), wanted.substr(0, wanted.size() - kept)};
     rules[1] = start < 2 ? RenameRule()

@@ -1,4 +1,4 @@
-// Checks of the head that gives logits: its own weights, or the embedding's.
+// Checks the head that computes logits: it has its own weights, or uses those of the embedding.
 //
 // Sources: vLLM vllm/model_executor/models/*.py (tie_word_embeddings, skip_prefixes), vllm/config
 // (maybe_untie_word_embeddings, with_hf_config); transformers src/transformers/modeling_utils.py
@@ -12,11 +12,11 @@ namespace ckpt {
 namespace {
 
 // How the program treats the head of a class, by the section [head KIND] of its profile.
-//   kAssertTied, kAssertUntied   stops at anything else
-//   kNeverTied                   has a head of its own, and reads it
-//   kNeverFilled                 the same, and passes over what the file has of it
-//   kEmbedding                   multiplies with the embedding, and passes over a head
-//   kNone                        the same, and stops at a head
+//   kAssertTied, kAssertUntied   stops at any other value
+//   kNeverTied                   has a separate head and reads it
+//   kNeverFilled                 has a separate head but ignores that of the file
+//   kEmbedding                   uses the embedding and ignores a head
+//   kNone                        uses the embedding and stops at a head
 enum class Ties : uint8_t {
   kAsSaid,
   kAssertTied,
@@ -44,13 +44,13 @@ Ties ties_of(const CheckContext& context) {
   return found == nullptr ? Ties::kAsSaid : found->second;
 }
 
-// A word of the section [heads]: "kept", a head of the file is read though it is tied; "outer" or
-// "inner", which of a wrapper's two values counts.
+// Whether the section [heads] has the word: "kept" means that a head in the file is read although
+// it is tied; "outer" and "inner" tell which of a wrapper's two values counts.
 bool has_head_rule(const CheckContext& context, std::string_view word) {
   return has_listed(context.profile, "heads", word, false);
 }
 
-// Whether a wrapper's own value counts, and not that of its text part.
+// Whether the wrapper's own value counts instead of that of its text part.
 bool follows_wrapper(const CheckContext& context) {
   return context.on.has_text_config() && has_head_rule(context, "outer") &&
          !has_listed(context.profile, "heads tied inside", context.on.model_type, false);
@@ -61,7 +61,7 @@ bool is_tied_for(const CheckContext& context) {
   return follows_wrapper(context) ? ties.of_wrapper() : ties.of_text();
 }
 
-// Why the class refuses this value; empty where it takes it.
+// Why the class rejects this value, or "".
 std::string_view fault_of_ties(const CheckContext& context, bool is_tied) {
   const bool has_head = context.on.checkpoint.has_head();
   switch (ties_of(context)) {
@@ -109,7 +109,7 @@ void check_tied(const CheckContext& context) {
   }
   const bool is_causal = on.model_class.ends_with("ForCausalLM") ||
                          on.model_class.ends_with("ForConditionalGeneration");
-  // Other families may have another name for the head, as they have for the embedding.
+  // Other families may name the head differently, as they do with the embedding.
   const bool is_named = is_compared || std::ranges::any_of(on.modules, [](const auto& entry) {
                           return last_word(entry.first) == "embed_tokens";
                         });
@@ -117,7 +117,7 @@ void check_tied(const CheckContext& context) {
   if (!is_known || !is_causal || on.checkpoint.has_head()) return;
   // vLLM builds an embedding model without a head. Source: model_executor/models/adapters.py.
   if (context.is(Program::kVllm) && on.is_embedding_model()) return;
-  // Without quantization vLLM looks for parameters that nothing filled.
+  // vLLM looks for unfilled parameters only if the model is unquantized.
   const bool is_refused = context.is(Program::kVllm) && context.on.quantization() == nullptr;
   context.report(kTie,
                  fmt::format("{}, but lm_head.weight is missing: the head would be random",
@@ -125,8 +125,8 @@ void check_tied(const CheckContext& context) {
                  is_refused ? Severity::kUnloaded : Severity::kUnsound);
 }
 
-// Whether the program multiplies with the head of the folder though it is tied. Otherwise it takes
-// the embedding.
+// Whether the program uses the head of the folder although it is tied; otherwise it uses the
+// embedding.
 bool reads_tied_head(const CheckContext& context) {
   const Ties ties = ties_of(context);
   if (context.is(Program::kLlamaCpp)) return ties != Ties::kAssertTied;

@@ -1,8 +1,7 @@
-// Deep checks: what the numbers are. Every tensor is read once, some million values at a time.
-// Scales of one number are read in any case, of files on this machine and if they are not too many.
+// Deep checks of values. Every tensor is read once, some million values at a time. Scales of one
+// number are always read, if they are in local files and not too many.
 //
-// An E4M3 scale of 0x7f is NaN and takes 16 weights with it, while the packed codes next to it look
-// like any others.
+// An E4M3 scale of 0x7f is NaN and makes 16 weights NaN, although their packed codes look normal.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -42,7 +41,7 @@ void scan_rows(std::span<const float> values, uint64_t row_values, Scan& scan) {
   }
 }
 
-// The bytes read, and the bytes to read.
+// Counts the bytes read out of the bytes to read.
 struct ReadProgress {
   const DiagnosisOptions& options;
   uint64_t done_bytes = 0, total_bytes = 0;
@@ -61,7 +60,7 @@ Result<Scan> scan_tensor(const Tensor& tensor, ReadProgress& reading) {
   const uint64_t band = std::max<uint64_t>(tensor.codec->band_rows, 1);
   const uint64_t wanted = std::max<uint64_t>(kPieceValues / tensor.row_values(), 1);
   const uint64_t step = (wanted + band - 1) / band * band;
-  // A part that belongs to the whole tensor goes along with every cut.
+  // A part that belongs to the entire tensor is included in every piece.
   for (uint64_t first = 0; first < tensor.rows(); first += step) {
     const uint64_t count = std::min(step, tensor.rows() - first);
     CKPT_ASSIGN(const Tensor piece, take_rows(tensor, first, count));
@@ -72,13 +71,13 @@ Result<Scan> scan_tensor(const Tensor& tensor, ReadProgress& reading) {
   return scan;
 }
 
-// Of the inputs of a module, as ModelOpt, compressed-tensors and transformers name it.
+// Names of a module's input scale in ModelOpt, compressed-tensors and transformers.
 constexpr std::string_view kInputScales[] = {".input_scale", ".input_global_scale",
                                              ".activation_scale"};
 
 bool is_bad_scale(float scale) { return !std::isfinite(scale) || scale <= 0; }
 
-// A scale of one number, or of one a row.
+// Reads a scale of one number, or of one per row, and returns a bad value if there is one.
 Result<std::optional<float>> scale_of(const Subject& on, const std::string& name) {
   const Tensor* tensor = on.tensor(name);
   if (tensor == nullptr || !can_read(*tensor) || tensor->values() > kMaxScaleValues) {
@@ -99,7 +98,7 @@ const Slice* last_number(const Tensor& tensor) {
   return slices.size() == 1 && slices[0].size_bytes == sizeof(float) ? &slices[0] : nullptr;
 }
 
-// That of a weight, if it belongs to the whole tensor.
+// The scale of an entire weight; nullptr if it has none.
 const Slice* whole_scale_of(const Tensor& weight) {
   const auto& rules = weight.codec->parts;
   return rules.size() < 2 || rules.back().tile_rows != 0 ? nullptr : last_number(weight);
@@ -118,7 +117,7 @@ Result<std::optional<float>> whole_scale(const Tensor& weight) {
   return std::optional(scale);
 }
 
-// The parts that servers run as one with `name`; empty if it is not the first of them.
+// The parts that servers join with `name`, if it is the first of them; else empty.
 std::vector<const Module*> parts_run_with(const Subject& on, const std::string& name) {
   std::vector<const Module*> out;
   const std::string_view word = last_word(name);
@@ -135,7 +134,7 @@ std::vector<const Module*> parts_run_with(const Subject& on, const std::string& 
   return out;
 }
 
-// Rounding a block scale changes it by up to 1/16; scales that differ by more give wrong results.
+// Rounding a block scale changes it by up to 1/16; larger differences give wrong results.
 constexpr float kRoundingOfScales = 1.0F / 16;
 
 Status compare_parts(std::span<const Module* const> parts, ValueFacts& out) {
@@ -217,7 +216,7 @@ void check_zero_rows(const CheckContext& context) {
                found.size());
 }
 
-// Globs for the modules that are stored as codes, for options: "*.mlp.experts.*".
+// Globs of modules that are stored as codes, for options: "*.mlp.experts.*".
 std::string globs_of_codes(const Subject& on) {
   std::set<std::string> globs;
   for (const auto& [name, module] : on.modules) {
@@ -238,8 +237,8 @@ std::string globs_of_codes(const Subject& on) {
   return out;
 }
 
-// The command that quantizes the same modules again, their inputs as before; --amax-from
-// reads no scales of compressed-tensors.
+// The command that quantizes the same modules again with the same kind of inputs; --amax-from
+// cannot read scales of compressed-tensors.
 std::string quantized_alike(const Subject& on) {
   const auto has = [&](std::string_view ending) {
     return std::ranges::any_of(on.checkpoint.tensors, [&](const Tensor& tensor) {
@@ -257,7 +256,7 @@ std::string quantized_alike(const Subject& on) {
                      is_compressed ? kKeepInputs : "");
 }
 
-// vLLM and SGLang take the gate's scale for both parts of an expert, and for others the largest.
+// vLLM and SGLang use the gate's scale for both parts of an expert, and the largest for others.
 void check_unequal(const CheckContext& context) {
   const ValueFacts& values = context.on.values;
   const bool is_far = !values.far_scales.empty() && context.is_server() &&

@@ -1,8 +1,8 @@
-// Checks of tensor names: does the program's class find them where it looks?
+// Checks that the program's class finds tensors under the names that it expects.
 //
 // Source: vLLM vllm/model_executor/models/qwen3_5.py and qwen3_vl.py (hf_to_vllm_mapper), utils.py
 // (AutoWeightsLoader); transformers src/transformers/conversion_mapping.py.
-// Names do not follow from model_type; a text-only folder may carry the wrapper's names.
+// Names do not follow from model_type: a text-only folder may have the wrapper's names.
 #include <algorithm>
 
 #include "checks/subject/subject.h"
@@ -13,7 +13,7 @@
 namespace ckpt {
 namespace {
 
-// The forms of names under which the class reads its tensors, the usual one first; empty where the
+// The forms of names under which the class reads its tensors, the usual one first; empty if the
 // profile does not list them.
 std::vector<std::string_view> forms_read(const CheckContext& context) {
   constexpr std::string_view kSection = "names ";
@@ -28,7 +28,7 @@ std::vector<std::string_view> forms_read(const CheckContext& context) {
     out = listed("(others)");
     if (!on.checkpoint.has_head()) std::ranges::copy(listed("(headless)"), std::back_inserter(out));
   }
-  // Embedding models and classifiers may be saved without the prefix of the wrapping class.
+  // Embedding models and classifiers may lack the prefix of the wrapping class.
   const bool is_pooled = on.is_embedding_model() || on.model_class.ends_with("Model") ||
                          on.model_class.ends_with("Classification");
   if (is_pooled) std::ranges::copy(listed("(pooled)"), std::back_inserter(out));
@@ -41,7 +41,7 @@ NameKind kind_of_form(std::string_view form) {
   return is_of_head(fmt::format("{}.", last)) ? NameKind::kHead : NameKind::kTower;
 }
 
-// Whether this is the name that the class's table itself has for the text part or for the head.
+// Whether the class's own table uses this form for the text part or the head.
 bool is_own_form(const Family* table, const std::string& form, const NameForm& names) {
   if (table == nullptr) return false;
   if (names.kind == NameKind::kText) {
@@ -63,7 +63,7 @@ std::string_view form_wanted(std::span<const std::string_view> forms, const Name
   return {};
 }
 
-// The words before a name that are too many, where the rest of them is wanted.
+// The superfluous prefix, if the rest of the names has the wanted form; else empty.
 std::string_view extra_front(std::string_view lead, std::string_view wanted) {
   wanted.remove_suffix(last_word(wanted).size());
   const std::string_view front = lead.substr(0, lead.size() - std::min(lead.size(), wanted.size()));
@@ -92,12 +92,12 @@ void check_prefix(const CheckContext& context) {
   const Subject& on = context.on;
   const bool is_wrapper = on.model_class.ends_with("ForConditionalGeneration");
   const bool is_quantized = on.quantization() != nullptr || on.is_quantized();
-  if (context.is(Program::kTransformers) && is_quantized) return;  // read by code of its own
+  if (context.is(Program::kTransformers) && is_quantized) return;  // separate code reads these
   const auto read = forms_read(context);
   const Family* table = on.parameters.table;
   const std::string_view own = table == nullptr ? std::string_view() : table->prefixes;
   std::vector<std::string> rules;
-  std::set<std::string_view> fronts;  // of names that are read: empty
+  std::set<std::string_view> fronts;  // superfluous prefixes; "" for names that are read
   std::string place, found;
   bool is_text_elsewhere = false;
   for (const auto& [form, names] : on.parameters.forms) {
@@ -117,7 +117,7 @@ void check_prefix(const CheckContext& context) {
                         is_text ? "layers" : "");
   }
   if (place.empty()) return;
-  // vl-wrap makes the names of a wrapper from those of these text models. It renames no tower.
+  // vl-wrap turns the names of these text models into those of a wrapper, but renames no tower.
   const bool is_wrapped_again =
       is_text_elsewhere && has_quirk(on.text_type, "takes_wrapper_names");
   Fix rename;
@@ -130,7 +130,7 @@ void check_prefix(const CheckContext& context) {
       is_wrapped_again ? std::nullopt : std::optional(std::move(rename)));
 }
 
-// Codes and scales of MXFP4: X_blocks next to X_scales.
+// Whether the name is a part of MXFP4: X_blocks with X_scales.
 bool is_mxfp4_part(const Subject& on, const std::string& name) {
   constexpr std::string_view kBlocks = "_blocks", kScales = "_scales";
   const bool is_blocks = name.ends_with(kBlocks);
@@ -162,7 +162,7 @@ void check_packed(const CheckContext& context) {
   context.report(declared == nullptr ? "config.json" : declared->place, context.on.packed.fault);
 }
 
-// Some classes read stacks of experts; transformers 5 has all others' so in memory alone.
+// Some classes read stacks of experts; other classes of transformers 5 stack them only in memory.
 void check_stacks(const CheckContext& context) {
   const bool is_known = context.on.parameters.is_compared();
   if (!is_known || has_quirk(ruling_type(context), "stacked_experts")) return;
@@ -188,7 +188,7 @@ void check_stacks(const CheckContext& context) {
 void check_mlx(const CheckContext& context) {
   const MlxTensors& mlx = context.on.mlx;
   if (mlx.is_quantized) {
-    // ckpt decodes the mode with biases alone.
+    // ckpt decodes only the mode with biases.
     const bool is_affine =
         std::ranges::any_of(context.on.checkpoint.tensors, [](const Tensor& tensor) {
           return last_word(tensor.name) == "biases";
@@ -197,7 +197,7 @@ void check_mlx(const CheckContext& context) {
                           advised(is_affine ? "ckpt convert IN OUT --step dequantize"
                                             : std::string(kMlxDequantize)));
   }
-  // A GGUF is made of what they were.
+  // A GGUF would be made of the original values.
   if (mlx.changed.empty() || context.profile.runs_llama_server()) return;
   context.tell(context.on.checkpoint.tensors[mlx.changed[0].first].name,
                "{} tensors have the names, axes or values that MLX gives them", mlx.changed.size());

@@ -27,7 +27,7 @@ struct FolderDiagnosis {
   Diagnosis diagnosis;
   std::vector<Verdict> older = {};       // of older releases, if counted
   std::optional<Checkpoint> checkpoint;  // nullopt: it is unreadable
-  bool is_whole = true;                  // false: checked like separate files
+  bool is_whole = true;                  // whether the index matches the files
 };
 // Reads `path` and diagnoses it. A damaged checkpoint gets verdicts too. Fails: as recognize(), as
 // reading except for kCorrupt, and as diagnose().

@@ -227,7 +227,7 @@ class Subject {
   mutable std::optional<std::vector<TokenizerFault>> tokenizer_faults_;
 };
 
-// A placeholder in advice for the command that quantizes the base again as this folder was quantized.
+// A placeholder in advice for the command that quantizes the base as this folder was quantized.
 inline constexpr std::string_view kAgain = "{again}";
 
 struct CheckFinding {

@@ -1,4 +1,4 @@
-// The codecs that all_codecs() lists, by the file that defines them.
+// Lists the codecs of all_codecs() by the file that defines them.
 #pragma once
 
 #include "core/model/codec.h"
@@ -6,11 +6,11 @@
 
 namespace ckpt {
 
-// The rule of a codec with one part whose elements stand for kValues neighbors of a row each.
+// The rule of a codec with one part, each element of which holds kValues adjacent values of a row.
 template <Dtype kDtype, uint32_t kValues>
 inline constexpr PartRule kOnePart[1] = {{"", kDtype, 1, kValues}};
 
-// A codec whose one part has elements of this type: its functions are still to be set.
+// A codec with one part of elements of this type. Its functions are still to be set.
 template <Dtype kDtype>
 constexpr Codec one_part_codec(std::string_view help) {
   constexpr const DtypeInfo& kInfo = kDtypeInfos[static_cast<size_t>(kDtype)];
@@ -24,7 +24,7 @@ constexpr Codec one_part_codec(std::string_view help) {
   return codec;
 }
 
-// In the order in which lists show them.
+// The codecs in the order of lists.
 // clang-format off
 #define CKPT_CODECS(ROW) \
   /* plain/plain.cc: numbers that are floats */ \

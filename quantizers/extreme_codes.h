@@ -1,4 +1,4 @@
-// Counts codes at either end of a codec's range: values that may have been clipped. Each layout
+// Counts codes at the ends of a codec's range, where values may have been clipped. Each layout
 // counts its own codes with these functions.
 //
 //   codes          ends                           types
@@ -18,7 +18,7 @@
 
 namespace ckpt {
 
-// Of parts[0]: codes of four bits, two a byte, and of eight.
+// Counts extreme codes in parts[0]: 4-bit codes, two per byte, and 8-bit codes.
 inline uint64_t count_extreme_e2m1(ConstParts parts, uint64_t values) {
   uint64_t count = 0;
   for (const std::byte byte : parts[0].first(values / 2)) {

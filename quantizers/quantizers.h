@@ -1,4 +1,4 @@
-// The list of codecs, and a kernel: the only header of this folder that others include.
+// The list of codecs and a kernel. Other folders include only this header of quantizers/.
 #pragma once
 
 #include "core/base/result.h"
@@ -7,16 +7,16 @@
 
 namespace ckpt {
 
-// Every codec, the plain one of each Dtype among them.
+// Returns every codec, including the plain one of each Dtype.
 Codecs all_codecs();
 
-// The LowRankProduct of this processor.
+// The LowRankProduct for this processor.
 void low_rank_product(const LowRank& factors, FloatRows out);
 
-// Whether CKPT_SIMD, which forces the instructions that kernels use (scalar, sse4, avx2, avx512,
-// neon), names some that this CPU has. Fails: kUsage, naming those it has.
+// Requires that CKPT_SIMD, if set, names instructions that this CPU has (scalar, sse4, avx2,
+// avx512, neon). Kernels then use only these. Fails: kUsage, naming those it has.
 Status check_simd_environment();
-// Those that kernels use, by the same words.
+// The name of the instructions that kernels use.
 std::string_view simd_in_use();
 
 }  // namespace ckpt

@@ -1,8 +1,8 @@
-// Roundings of ggml's quantizers, with their results for numbers that do not fit.
+// The roundings of ggml's quantizers, including their results for numbers that do not fit.
 //
-// Note: round_to_int is not lrint. It takes the low bits of value + 1.5 *
-// 2^23, which is nearest-even for |value| < 2^22 and something else, but always the same, outside:
-// Inf gives -4194304, NaN what its lower bits say. Callers clamp afterwards.
+// Note: round_to_int is not lrint. It uses the low bits of value + 1.5 * 2^23, which is
+// nearest-even for |value| < 2^22 and otherwise another but deterministic number: Inf gives
+// -4194304, NaN a number from its lower bits. Callers clamp afterwards.
 // Source: llama.cpp ggml/src/ggml-quants.c `nearest_int`.
 #pragma once
 
@@ -22,15 +22,15 @@ inline int32_t round_and_clamp(float value, int32_t low, int32_t high) {
   return std::clamp(round_to_int(value), low, high);
 }
 
-// Towards zero. Numbers that fit no int32_t, and NaN, give INT32_MIN, as x86's conversion does; a
-// plain cast would be undefined for them.
+// Rounds towards zero. Numbers that do not fit int32_t, and NaN, give INT32_MIN, as x86's
+// conversion does; a plain cast would be undefined for them.
 inline int32_t truncate_to_int(float value) {
   if (!(value >= -0x1p31f && value < 0x1p31f)) return INT32_MIN;
   return static_cast<int32_t>(value);
 }
 
-// Half away from zero, as an integer. Numbers that do not fit int32_t, and NaN, give INT32_MIN.
-// Adding the largest number below one half keeps 0.49999997 from becoming 1.
+// Rounds half away from zero. Numbers that do not fit int32_t, and NaN, give INT32_MIN. Adding the
+// largest number below one half keeps 0.49999997 from becoming 1.
 inline int32_t round_half_away(float value) {
   return truncate_to_int(value + std::copysign(0x1.fffffep-2f, value));
 }

@@ -1,21 +1,21 @@
 // 8-bit floats with scales, as quantized checkpoints store them: value = E4M3 s.
 //
 //   X                 F8_E4M3 [N, K]
-//   its scale s       one for             shape              computed as
-//   fp8_tensor        the tensor          F32 []             A / 448       bf16(v / bf16(s))
-//   fp8_tensor_ct     the tensor          BF16 [1]           bf16(A / 448) bf16(v / s)
-//   fp8_channel       a row               F32 [N]            a / 448       v / s
-//   fp8_channel_ct    a row               BF16 [N, 1]        bf16(a / 448) bf16(v / s)
-//   fp8_block*        128 rows x 128      [N/128, K/128]     as fp8_channel, fp8_channel_ct
-//   fp8_block_spread                      F32 [N/128, 1, K/128, 1], [] of one block
+//   its scale s       one per            shape              computed as
+//   fp8_tensor        tensor             F32 []             A / 448       bf16(v / bf16(s))
+//   fp8_tensor_ct     tensor             BF16 [1]           bf16(A / 448) bf16(v / s)
+//   fp8_channel       row                F32 [N]            a / 448       v / s
+//   fp8_channel_ct    row                BF16 [N, 1]        bf16(a / 448) bf16(v / s)
+//   fp8_block*        128 rows x 128     [N/128, K/128]     as fp8_channel, fp8_channel_ct
+//   fp8_block_spread                     F32 [N/128, 1, K/128, 1], [] for one block
 //
-// All scales are X_scale but those of fp8_block and fp8_block_bf16, which are X_scale_inv. The last
-// column is what is rounded to E4M3; a and A are largest magnitudes.
+// Scales are named X_scale, but X_scale_inv in fp8_block and fp8_block_bf16. The last column is
+// what is rounded to E4M3; a and A are largest magnitudes.
 //
-// Note: "scale_inv" multiplies, like the others. fp8_tensor divides by a
-// scale rounded to bfloat16 but stores it unrounded: that is what a GPU does with a tensor and a
-// number (EncodeOptions::cpu_rounding: v / s, and A / 448 as a true division instead of a product).
-// Magnitudes of 0 count as 448 (scale 1). The last rows of a tensor may be a part of a block.
+// Note: "scale_inv" multiplies, like the others. fp8_tensor divides by a scale rounded to bfloat16
+// but stores it unrounded, as a GPU does with a tensor and a number (with
+// EncodeOptions::cpu_rounding: v / s, and A / 448 as a true division instead of a product). A
+// magnitude of 0 counts as 448 (scale 1). The last rows of a tensor may form an incomplete block.
 // Sources: NVIDIA Model-Optimizer modelopt/torch/export/quant_utils.py; compressed-tensors
 // src/compressed_tensors/quantization/utils/helpers.py; DeepSeek-V3 inference/kernel.py.
 #include "quantizers/fp8/scaled.h"
@@ -51,7 +51,7 @@ constexpr uint64_t kPieceValues = 1024;
 
 float to_bf16(float value) { return float_from_bf16(bf16_from_float(value)); }
 
-// A scale as stored in the file.
+// Loads a scale from the bytes of a file.
 template <Dtype kDtype>
 float load_scale(const std::byte* in) {
   if constexpr (kDtype == Dtype::kBF16) {
@@ -74,7 +74,7 @@ void store_scale(float scale, std::byte* out) {
   }
 }
 
-// The scale for values up to `amax`, and what values are divided by.
+// Returns the divisor for values up to `amax`; the type of the stored scale decides its rounding.
 template <Dtype kDtype>
 float make_scale(float amax, const EncodeOptions& options) {
   if (amax == 0) amax = kLargest;
@@ -112,7 +112,7 @@ void encode_tensor(ConstFloatRows rows, const EncodeContext& context, Parts part
   encode_run(rows.values.data(), rows.values.size(), {divisor, true}, parts[0].data());
 }
 
-// In pieces that stay in the first-level cache.
+// Encodes pieces that fit into the first-level cache.
 template <Dtype kDtype>
 bool encode_tensor_bf16(std::span<const std::byte> values, const EncodeContext& context,
                         Parts parts) {
@@ -161,7 +161,7 @@ void decode_channels(ConstParts parts, FloatRows rows) {
 
 // ---- one scale a block of 128 x 128 ------------------------------------------------------------
 
-// Calls work(block, position of its first value, rows in it) for each block.
+// Calls work(block, position of its first value, its number of rows) for each block.
 template <class Work>
 void for_each_block(uint64_t rows, uint64_t row_values, const Work& work) {
   uint64_t block = 0;
@@ -191,7 +191,7 @@ void encode_blocks(ConstFloatRows rows, const EncodeContext& context, Parts part
   for_each_block(rows.rows(), rows.row_values, work);
 }
 
-// Row after row, as memory likes it. The last columns may be a part of a block.
+// Decodes row by row, in the order of memory. The last columns may form an incomplete block.
 template <Dtype kDtype>
 void decode_blocks(ConstParts parts, FloatRows rows) {
   const uint64_t row_blocks = divide_up(rows.row_values, kTile);
@@ -272,7 +272,7 @@ constexpr Codec block_codec(std::string_view name, std::string_view help,
           .count_extreme = count_extreme_e4m3};
 }
 
-// Columns may end inside a block: of files, which are only read.
+// A codec whose last columns may form an incomplete block. It only reads such files.
 template <Dtype kDtype, const char* kSuffix>
 constexpr Codec ragged_codec(std::string_view name, std::string_view help) {
   Codec out = block_codec<kDtype, kSuffix>(name, help);

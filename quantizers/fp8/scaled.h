@@ -1,7 +1,7 @@
-// Runs of values multiplied and divided by one scale, and their largest magnitude.
+// Multiplies and divides runs of values by one scale, and finds their largest magnitude.
 //
 // A function NAME_scalar is the specification of NAME, which gives the same bits with vectors.
-// Note: largest_finite leaves Inf and NaN out, unlike find_block_amax.
+// Note: largest_finite ignores Inf and NaN, unlike find_block_amax.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +12,20 @@
 
 namespace ckpt {
 
-// The largest magnitude among the finite values; 0 without any.
+// The largest magnitude among the finite values; 0 if there are none.
 float largest_finite(const float* values, uint64_t count);
 float largest_finite_scalar(const float* values, uint64_t count);
 
-// The largest of plain bfloat16 values without their signs, as an integer: magnitudes order as
-// integers do, and from 0x7F80 on it is Inf or NaN. 0 without any.
+// The largest magnitude of bfloat16 values as an integer: magnitudes order as integers do, and
+// values from 0x7F80 on are Inf or NaN. Returns 0 for no values.
 uint16_t largest_bf16(const std::byte* values, uint64_t count);
 uint16_t largest_bf16_scalar(const std::byte* values, uint64_t count);
 
-// Codec::scan and Codec::scan_bf16 of codecs whose scale follows from the largest magnitude.
+// Codec::scan and Codec::scan_bf16 for codecs whose scale follows from the largest magnitude.
 void scan_amax(ConstFloatRows rows, Stats& stats);
 bool scan_bf16_amax(std::span<const std::byte> values, Stats& stats);
 
-// out[i] = values[i] / divisor, rounded to a bfloat16 once more when `to_bf16`.
+// out[i] = values[i] / divisor, additionally rounded to bfloat16 if `to_bf16`.
 struct Division {
   float divisor;
   bool to_bf16;

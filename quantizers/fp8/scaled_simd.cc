@@ -1,7 +1,6 @@
-// Kernels of scaled.h, a vector after the other, tails one by one.
+// Kernels of scaled.h. They process vector after vector, and the rest value by value.
 //
-// Note: magnitudes are compared as integers, which order as floats do and
-// leave no question about NaN.
+// Note: magnitudes are compared as integers, which order as floats do and also order NaN.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -27,7 +26,7 @@ HWY_INLINE Int finite_magnitude(Float value) {
   return hn::IfThenElseZero(hn::Lt(magnitude, splat_int(kInfBits)), magnitude);
 }
 
-// A finite number or an infinity, rounded to a bfloat16; NaN stays one.
+// Rounds a finite number or an infinity to bfloat16; NaN stays NaN.
 HWY_INLINE Float round_to_bf16(Float value) {
   const Int bits = bits_of(value);
   const Int odd = hn::And(hn::ShiftRight<16>(bits), splat_int(1));

@@ -1,4 +1,4 @@
-// fit_affine of scale_search.h with one run of values in each lane.
+// Implements fit_affine of scale_search.h with one run of values per lane.
 //
 // Per lane and candidate k, all in float, each operation rounded:
 //
@@ -8,13 +8,13 @@
 //   for each x:  d = (s l + m) - x;  E += w d^2, or w |d|
 //   if D > 0 and E < best: keep E, s, i, low;  low = m
 //
-// Two groups of lanes take turns: while the divisions of one wait, the sums of the other run.
+// Two groups of lanes alternate: while the divisions of one are pending, the other computes sums.
 //
-// Note: an accepted candidate moves `low`, from which the next one starts,
-// so candidates cannot be tried side by side. Codes are not kept: they are found again from i and
-// the low in force (`start`). Lanes in which a product i (x - low) could leave the range where
-// Round equals ggml's rounding are marked bad and mean nothing.
-// Included once for each target by *_simd.cc files only.
+// Note: an accepted candidate moves `low`, from which the next one starts, so candidates cannot be
+// tried in parallel. Codes are not kept: they are computed again from i and the `low` at that time
+// (`start`). Lanes in which a product i (x - low) could leave the range where Round equals ggml's
+// rounding are marked bad; their results are invalid. Included once per target by *_simd.cc files
+// only.
 #if defined(CKPT_SIMD_AFFINE_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CKPT_SIMD_AFFINE_H
 #undef CKPT_SIMD_AFFINE_H
@@ -30,20 +30,20 @@ HWY_BEFORE_NAMESPACE();
 namespace ckpt::HWY_NAMESPACE {
 namespace {
 
-// Data of the search: groups of runs, their bounds and weights, levels.
+// The data of the search: groups of runs, their bounds and weights, levels.
 //
-// A group is kLanes runs of kCount values, one run a lane.
+// A group is kLanes runs of kCount values, one run per lane.
 //
-// Note: a dead lane, whose values are all alike and not above 0, has a
-// result (scale 0); a bad lane has none.
+// Note: a dead lane, whose values are all equal and not above 0, has the result scale 0; a bad lane
+// has no result.
 
 constexpr size_t kMaxCandidates = 37;
 
-// Of an AffineSearch: candidate k divides numerators[k] by the range.
+// The numerators of an AffineSearch: candidate k divides numerators[k] by the range.
 struct Numerators {
   float top;
   size_t count;
-  size_t unlimited;  // the first so many need no limit at top
+  size_t unlimited;  // number of candidates that cannot exceed `top`
   float values[kMaxCandidates];
 };
 
@@ -69,7 +69,7 @@ struct AffineGroup {
 struct AffineLanes {
   Float low, high, first_low, sum_w, sum_wx;
   Float best, scale, inverse, start;
-  Mask dead;  // all values alike and not above 0
+  Mask dead;  // all values equal and not above 0
   Mask bad;
 };
 
@@ -77,14 +77,14 @@ struct AffineCandidate {
   Float inverse, scale, low, determinant;
 };
 
-// Where the results of runs go: one element a run, aligned for vectors.
+// Output arrays for the results of runs: one element per run, aligned for vectors.
 struct AffineSearchResults {
   float* scale;
-  float* minimum;  // subtracted, as in AffineScale
+  float* minimum;  // to be subtracted, as in AffineScale
   float* inverse;  // codes of the search: clamp(round(inverse (x - start)))
   float* start;
   float* weight;  // sum of the weights
-  int32_t* bad;   // not 0: ask the scalar twin
+  int32_t* bad;   // not 0: use the scalar twin
 };
 
 HWY_INLINE void store_found(const AffineLanes& lanes, size_t at, const AffineSearchResults& out) {
@@ -97,7 +97,7 @@ HWY_INLINE void store_found(const AffineLanes& lanes, size_t at, const AffineSea
   hn::Store(hn::VecFromMask(kI, hn::RebindMask(kI, lanes.bad)), kI, out.bad + at);
 }
 
-// Bounds and weights' sums. Lanes with Inf or NaN among the values are bad.
+// Finds bounds and sums of weights. Lanes with Inf or NaN among the values are bad.
 template <size_t kCount>
 HWY_INLINE void scan(const AffineGroup<kCount>& g, AffineLanes& lanes) {
   Float low = vector_at(g.x, 0);
@@ -121,7 +121,7 @@ HWY_INLINE void scan(const AffineGroup<kCount>& g, AffineLanes& lanes) {
   lanes.bad = hn::RebindMask(kF, hn::Gt(magnitude, splat_int(kInfBits - 1)));
 }
 
-// The products of `inverse` stay within +-2^21, and at most the numerator above.
+// Marks lanes bad in which products of `inverse` could leave +-2^21.
 HWY_INLINE void check_range(Float inverse, AffineLanes& lanes) {
   const Float lowest = hn::Mul(inverse, hn::Sub(lanes.first_low, lanes.low));
   const Mask fine =
@@ -143,7 +143,7 @@ HWY_INLINE Float affine_term(Float x, Float w, Float level, Float scale, Float l
   return hn::Mul(w, hn::Mul(difference, difference));
 }
 
-// The first fit, from the bounds alone.
+// Makes the first fit, from the bounds alone.
 template <bool kAbsolute, size_t kCount>
 HWY_INLINE void fit_bounds(const AffineGroup<kCount>& g, float top, AffineLanes& lanes) {
   lanes.inverse = hn::Div(splat(top), hn::Sub(lanes.high, lanes.low));
@@ -159,7 +159,7 @@ HWY_INLINE void fit_bounds(const AffineGroup<kCount>& g, float top, AffineLanes&
   }
 }
 
-// The least-squares solution for the sums of a candidate's levels.
+// Returns the least-squares solution for the sums of a candidate's levels.
 template <class Lanes>
 HWY_INLINE AffineCandidate solve_affine(const Lanes& lanes, Float a, Float b, Float c,
                                         Float inverse) {
@@ -176,7 +176,7 @@ HWY_INLINE AffineCandidate solve_affine(const Lanes& lanes, Float a, Float b, Fl
   return out;
 }
 
-// Levels of a candidate into g.l, and its least-squares solution.
+// Stores a candidate's levels in g.l and returns its least-squares solution.
 template <bool kLimit, size_t kCount>
 HWY_INLINE AffineCandidate fit_levels(AffineGroup<kCount>& g, Float numerator, Float top,
                                       AffineLanes& lanes) {
@@ -253,7 +253,7 @@ HWY_INLINE void fit_affine_lanes(AffineGroup<kCount>* g, const Numerators& numer
       try_candidate<kAbsolute, true>(g, splat(numerators.values[k]), top, lanes);
     }
   }
-  for (size_t i = 0; i < 2; ++i) {  // a dead lane's quotients are Inf, which is harmless
+  for (size_t i = 0; i < 2; ++i) {  // a dead lane's quotients are Inf, without effect
     lanes[i].bad = hn::Or(bad[i], hn::AndNot(dead[i], lanes[i].bad));
     lanes[i].dead = dead[i];
     store_found(lanes[i], at + i * kLanes, out);

@@ -1,7 +1,7 @@
 // Makes a Codec from the functions that encode and decode blocks of one ggml type.
 //
-// The block struct gives sizes and the values of a block; its members d, dmin and m, or half_d()
-// where no member holds d, are the half floats that first_overflow looks at.
+// The block struct determines sizes and the values per block. Its members d, dmin and m, or
+// half_d() if no member holds d, are the half floats that first_overflow checks.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 #include "quantizers/ggml/block_functions.h"
 #include "quantizers/plain/plain_simd.h"
 
-// The scalar twins of a type, from encode_block(values, block), decode_block(block, values) and
-// encode_block_weighted(values, column weights, block).
+// Defines the scalar twins of a type by encode_block(values, block), decode_block(block, values)
+// and encode_block_weighted(values, column weights, block).
 #define CKPT_SCALAR_ENCODER(name, Block)                                                     \
   void name(const float* values, uint64_t blocks, Block* out) {                              \
     for (uint64_t b = 0; b < blocks; ++b) encode_block(values + b * Block::kValues, out[b]); \
@@ -41,10 +41,10 @@ using EncodeBlocks = void (*)(const float* values, uint64_t blocks, Block* out);
 template <class Block>
 using DecodeBlocks = void (*)(const Block* in, uint64_t blocks, float* values);
 
-// kWeighted: void (ConstFloatRows, std::span<const float> weights, Block*), or nullptr when the
-// type ignores weights. kSearch: the same type, improves blocks that are in Block*, for
-// ScaleSearch::kBest; or nullptr when there is none. With error feedback, which such a type has
-// too, a column counts as much as its inputs, unless its importance is given.
+// kWeighted is a void (ConstFloatRows, std::span<const float> weights, Block*), or nullptr if the
+// type ignores weights. kSearch has the same type and improves existing blocks for
+// ScaleSearch::kBest; nullptr: no such search. Types with a search also support error feedback,
+// where a column's weight defaults to that of its inputs.
 template <class Block, EncodeBlocks<Block> kEncode, auto kWeighted, auto kSearch>
 void encode_part(ConstFloatRows rows, const EncodeContext& context, Parts parts) {
   auto* out = reinterpret_cast<Block*>(parts[0].data());
@@ -65,11 +65,11 @@ void encode_part(ConstFloatRows rows, const EncodeContext& context, Parts parts)
   }
 }
 
-// kSearch of types whose scales are not searched for, but whose codes are rounded with feedback.
+// kSearch for types that round codes with feedback but do not search scales.
 template <class Block>
 void only_feedback(ConstFloatRows, std::span<const float>, Block*) {}
 
-// Floats of one piece of plain bf16 stay in the first-level cache.
+// Converts pieces of bf16 whose floats fit into the first-level cache.
 template <Dtype kDtype, class Block, EncodeBlocks<Block> kEncode>
 bool encode_bf16_part(std::span<const std::byte> values, const EncodeContext& context,
                       Parts parts) {
@@ -145,7 +145,7 @@ constexpr Codec block_codec(std::string_view help) {
   return codec;
 }
 
-// `repacks`: the codecs whose bits its blocks take over.
+// `repacks` are for codecs whose bits can be moved into these blocks.
 constexpr Codec with_repacks(Codec codec, std::span<const Repack> repacks) {
   codec.repacks = repacks;
   return codec;

@@ -1,15 +1,14 @@
 // Declares the functions that encode and decode the blocks of a type.
 //
-// The functions ending in _scalar are the specification: plain loops whose every float operation
-// is done in the order of ggml's reference, so that the bytes are equal to its bytes. The
-// functions without the ending are what codecs call; they give the same bytes on any machine.
+// The functions ending in _scalar are the specification: plain loops that execute every float
+// operation in the order of ggml's reference, so that the bytes equal its bytes. The functions
+// without the ending are called by codecs; they give the same bytes on any machine.
 //
 // `values` holds blocks x kValues floats, row-major. In the _weighted functions `weights` holds one
-// weight a column (row_values of them); rows are whole blocks.
+// weight per column (row_values of them); rows consist of complete blocks.
 //
 // Note: no sum may be reordered and no multiply-add fused. The weighted forms are other algorithms,
-// not the plain ones with all weights 1. Values that are Inf or NaN give defined bytes, though
-// useless ones.
+// not the plain ones with weights of 1. Inf and NaN give defined but useless bytes.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c, function ggml_quantize_chunk.
 #pragma once
 
@@ -43,7 +42,7 @@ void encode_weighted_blocks(ConstFloatRows rows, std::span<const float> weights,
   }
 }
 
-// Types with codebooks, by encode_iq_block(kSearch, values, column weights or null, block).
+// Encodes types with codebooks by encode_iq_block(kSearch, values, column weights or null, block).
 template <auto kSearch, class Block>
 void encode_iq_blocks(const float* values, uint64_t blocks, Block* out) {
   for (uint64_t b = 0; b < blocks; ++b) {

@@ -10,7 +10,7 @@ namespace {
 
 // ---- affine -----------------------------------------------------------------------------------
 
-// Codes as floats: float(round(inverse (value - low))), clamped to 0..top.
+// Computes codes as floats: float(round(inverse (value - low))), clamped to 0..top.
 template <size_t kCount>
 void round_to_levels(const float* values, float inverse, float low, int32_t top, float* levels) {
   for (size_t i = 0; i < kCount; ++i) {
@@ -31,10 +31,10 @@ float affine_error(const float* values, const float* weights, const float* level
   return error;
 }
 
-// Weighted least squares for value ~ scale level + minimum, minimum <= 0.
+// Sums of weighted least squares for value ~ scale level + minimum, minimum <= 0.
 struct AffineSums {
-  float w, wx;                     // of the run
-  float wl = 0, wll = 0, wlx = 0;  // of one candidate's levels
+  float w, wx;                     // over the run
+  float wl = 0, wll = 0, wlx = 0;  // for one candidate's levels
 };
 
 template <size_t kCount>
@@ -56,7 +56,7 @@ AffineScale solve(const AffineSums& sums, float determinant) {
 
 }  // namespace
 
-// Inside, a minimum is added and at most 0; it is negated only for the caller.
+// In this function a minimum is at most 0 and added; only the result is negated.
 template <size_t kCount>
 AffineScale fit_affine(const float* values, const float* weights, const AffineSearch& search,
                        uint8_t* codes) {
@@ -196,14 +196,14 @@ float fit_signed_stepwise(const float* values, int32_t top, uint8_t* codes) {
 // ---- positive ---------------------------------------------------------------------------------
 namespace {
 
-// The factor to codes, of the obvious one and eight near it, with the least error.
+// The factor to codes with the lowest error, among the obvious one and eight near it.
 template <size_t kCount>
 float best_positive_inverse(const float* values, const float* weights, int32_t top, float largest) {
   const auto steps = static_cast<float>(top);
   float best_inverse = steps / largest;
   float best_error = 0;
   for (size_t i = 0; i < kCount; ++i) {
-    // The first codes are not clamped but stored in a byte, which negative values leave.
+    // The first codes are not clamped but stored in a byte, which wraps for negative values.
     const auto level = static_cast<uint8_t>(round_to_int(best_inverse * values[i]));
     const float difference = values[i] - 1 / best_inverse * static_cast<float>(level);
     best_error += weights[i] * difference * difference;
@@ -226,7 +226,7 @@ float best_positive_inverse(const float* values, const float* weights, int32_t t
   return best_inverse;
 }
 
-// One pass over the codes; true when one changed.
+// Makes one pass over the codes. Returns true if one changed.
 template <size_t kCount>
 bool improve_positive(const float* values, const float* weights, int32_t top, SignedSums& sums,
                       uint8_t* codes) {

@@ -1,8 +1,8 @@
-// Searches for the scale (and minimum) that a run of values is best stored with, and the codes
-// that go with it. One run is one sub-block; kCount is its length.
+// Searches for the best scale (and minimum) to store a run of values with, and for the codes. One
+// run is one sub-block; kCount is its length.
 //
-// All of them try scales near the obvious one, round the values to codes with it, solve the
-// weighted least-squares problem for these codes, and keep a result that lowers the error:
+// Each search tries scales near the obvious one, rounds the values to codes with it, solves the
+// weighted least-squares problem for these codes, and keeps a result that lowers the error:
 //   affine     value ~ scale code - minimum      code 0..top          sum w (error)^2 or w |error|
 //   signed     value ~ scale (code - top)        code 0..2 top - 1    sum w (error)^2
 //   positive   value ~ scale code, value >= 0    code 0..top          sum w (error)^2
@@ -20,10 +20,10 @@
 
 namespace ckpt {
 
-// Below this largest magnitude a run counts as all zero.
+// A run counts as zero if its largest magnitude is below this.
 inline constexpr float kZeroMagnitude = 1e-15f;
 
-// The value of largest magnitude, the first of equals.
+// The value of largest magnitude; the first among equals.
 struct ExtremeValue {
   float magnitude = 0;
   float value = 0;
@@ -48,34 +48,34 @@ struct AffineSearch {
 
 struct AffineScale {
   float scale;
-  float minimum;  // subtracted; positive for values that reach below zero
+  float minimum;  // to be subtracted; positive if values are below zero
 };
 
-// Instances: kCount 16 and 32. A run whose values are all equal and at most 0 gets scale 0.
+// Instances: kCount 16 and 32. A run of equal values of at most 0 gets scale 0.
 template <size_t kCount>
 AffineScale fit_affine(const float* values, const float* weights, const AffineSearch& search,
                        uint8_t* codes);
 
-// Instances: kCount 16 and 32. The scale is negative when the value of largest magnitude is
-// positive, so that this value gets code 0. Zero runs get scale 0 and codes 0.
+// Instances: kCount 16 and 32. The scale is negative if the value of largest magnitude is positive,
+// so that this value gets code 0. Zero runs get scale 0 and codes 0.
 template <size_t kCount>
 float fit_signed(const float* values, const float* weights, int32_t top, uint8_t* codes);
 
-// As fit_signed with weights value^2, but from one start, code by code: up to 5 sweeps over the
-// values, in each of which a code changes when that alone lowers the error.
+// Like fit_signed with weights value^2, but from one start, code by code: up to 5 sweeps over the
+// values, in which a code changes if that alone lowers the error.
 template <size_t kCount>
 float fit_signed_stepwise(const float* values, int32_t top, uint8_t* codes);
 
-// Instances: kCount 8, 16 and 32. Negative values, which a search above may produce, give codes
-// that wrap modulo 256; callers keep the bits that ggml keeps.
+// Instances: kCount 8, 16 and 32. Negative values, which fit_affine may produce, give codes that
+// wrap modulo 256; callers keep the bits that ggml keeps.
 template <size_t kCount>
 float fit_positive(const float* values, const float* weights, int32_t top, uint8_t* codes);
 
 // ---- weights ----------------------------------------------------------------------------------
-// Sum of squares, from the first value to the last.
+// The sum of squares, from the first value to the last.
 float sum_of_squares(const float* values, uint64_t count);
 
-// out[i] = column_weights[i] sqrt(variance + values[i]^2).
+// Computes out[i] = column_weights[i] sqrt(variance + values[i]^2).
 void weigh(const float* values, const float* column_weights, float variance, size_t count,
            float* out);
 
@@ -89,7 +89,7 @@ struct AffineFits {
   uint8_t codes[256];
 };
 
-// fit_affine of each, with the weights that weigh_sub(values, first value, weights) gives.
+// Runs fit_affine for each sub-block, with weights from weigh_sub(values, first value, weights).
 template <size_t kSub, class WeighSub>
 AffineFits<kSub> fit_sub_blocks(const float* values, const AffineSearch& search,
                                 const WeighSub& weigh_sub) {

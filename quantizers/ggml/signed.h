@@ -1,4 +1,4 @@
-// fit_signed of scale_search.h with one run of values in each lane.
+// Implements fit_signed of scale_search.h with one run of values per lane.
 //
 // Per lane, with x0 the first value of largest magnitude and candidate k = -9..9:
 //
@@ -6,11 +6,11 @@
 //   for each x:  l = clamp(round(i x), -top, top - 1);  P += (w x) l;  Q += (w l) l
 //   if Q > 0 and P^2 > best Q:  keep i, scale = P / Q, best = scale P
 //
-// Candidates do not depend on each other, so several share a pass over the values.
+// Candidates are independent, so several share a pass over the values.
 //
-// Note: the comparisons still happen in the order of k, after the plain
-// i = -top / x0. |i x| stays near top, so that Round is ggml's rounding; only Inf and NaN are bad.
-// Included once for each target by *_simd.cc files only.
+// Note: comparisons still happen in the order of k, after the plain i = -top / x0. |i x| stays near
+// top, so Round equals ggml's rounding; only Inf and NaN are bad. Included once per target by
+// *_simd.cc files only.
 #if defined(CKPT_SIMD_SIGNED_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CKPT_SIMD_SIGNED_H
 #undef CKPT_SIMD_SIGNED_H
@@ -26,15 +26,15 @@ HWY_BEFORE_NAMESPACE();
 namespace ckpt::HWY_NAMESPACE {
 namespace {
 
-// Data of the search of signed.h: groups of runs and their extremes.
+// The data of the search in signed.h: groups of runs and their extremes.
 //
-// A group is kLanes runs of kCount values, one run a lane; vector e of an array holds value e of
+// A group is kLanes runs of kCount values, one run per lane; vector e of an array holds value e of
 // each.
 //
-// Note: of two equal magnitudes the first is the extreme. A lane with NaN is
-// bad, even if it is also dead.
+// Note: the first of two equal magnitudes is the extreme. A lane with NaN is bad, even if it is
+// also dead.
 
-// Candidates of one pass: as many as leave room in the registers.
+// The number of candidates per pass: as many as leave room in the registers.
 constexpr size_t kPassWidth = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON ? 6 : 3;
 
 template <size_t kCount>
@@ -50,7 +50,7 @@ struct SignedLanes {
   Mask bad;   // Inf or NaN among the values
 };
 
-// The value of largest magnitude of each lane, the first of equals.
+// Finds the value of largest magnitude of each lane, the first among equals.
 template <size_t kCount>
 HWY_INLINE void find_extremes(const float* x, SignedLanes& lanes) {
   Float largest = hn::Zero(kF);
@@ -69,8 +69,8 @@ HWY_INLINE void find_extremes(const float* x, SignedLanes& lanes) {
   lanes.bad = hn::RebindMask(kF, hn::Gt(magnitude, splat_int(kInfBits - 1)));
 }
 
-// Limits by integer comparisons: below a bound > 0, and above a bound < 0 (as unsigned numbers
-// negative floats come after the others, the larger magnitude last).
+// Limit floats by integer comparison: values to a bound > 0 as signed integers, and to a bound < 0
+// as unsigned ones, where negative floats are above others and larger magnitudes are larger.
 HWY_INLINE Float limit_signed_high(Float value, Float bound) {
   return float_of(hn::Min(bits_of(value), bits_of(bound)));
 }
@@ -109,7 +109,7 @@ HWY_INLINE void sum_signed(const SignedGroup<kCount>& g, const Float* inverse, F
   }
 }
 
-// Tries the kWidth candidates that follow numerator `first` (-9, -6, ...), 0 left out.
+// Tries the kWidth candidates from numerator `first` (-9, -6, ...) on, skipping 0.
 template <bool kLimitLow, size_t kWidth, size_t kCount>
 HWY_INLINE void try_signed(const SignedGroup<kCount>& g, int first, float top, SignedLanes& lanes) {
   Float inverse[kWidth];
@@ -134,8 +134,8 @@ HWY_INLINE void try_signed(const SignedGroup<kCount>& g, int first, float top, S
   }
 }
 
-// x and w are set. Codes of the search: clamp(round(inverse x), -top, top - 1) + top, or 0 where
-// dead; the scale of dead lanes is 0.
+// Requires: x and w are set. Codes of the search: clamp(round(inverse x), -top, top - 1) + top, or
+// 0 in dead lanes, whose scale is 0.
 template <size_t kCount>
 HWY_INLINE SignedLanes fit_signed_lanes(SignedGroup<kCount>& g, int32_t steps) {
   SignedLanes lanes;
@@ -153,7 +153,7 @@ HWY_INLINE SignedLanes fit_signed_lanes(SignedGroup<kCount>& g, int32_t steps) {
   const Mask empty = hn::Eq(sums.wll[0], hn::Zero(kF));
   lanes.scale = hn::IfThenZeroElse(empty, hn::Div(sums.wxl[0], sums.wll[0]));
   lanes.best = hn::Mul(lanes.scale, sums.wxl[0]);
-  if constexpr (kPassWidth == 6) {  // the lower limit is met from k = 5 on
+  if constexpr (kPassWidth == 6) {  // the lower limit matters from k = 5 on
     try_signed<false, 6>(g, -9, top, lanes);
     try_signed<false, 6>(g, -3, top, lanes);
     try_signed<true, 6>(g, 4, top, lanes);

@@ -1,11 +1,11 @@
-// INT4 as compressed-tensors packs it, symmetric, in groups of a row.
+// Symmetric INT4 as compressed-tensors packs it, in groups of a row.
 //
 //   #packed   I32 [N, K/8]   value i of a word in bits 4i to 4i + 3, stored plus 8
 //   #scale    BF16 [N, K/G]  value = (stored - 8) x scale
 //
-// Source: compressed-tensors src/compressed_tensors/compressors/pack_quantized. Note: the names of
-// the parts are none that a file has; a third tensor, the shape, tells what belongs together,
-// so who reads it puts the parts together.
+// Source: compressed-tensors src/compressed_tensors/compressors/pack_quantized. Note: no file has
+// parts of these names. A third tensor, the shape, tells which tensors belong together, so the
+// reader combines them.
 #include <cstring>
 
 #include "core/model/float_convert.h"

@@ -3,16 +3,16 @@
 //                    mxfp8, mxfp8_e8m0       mxfp4_ct         mxfp4_modelopt
 //   X                F8_E4M3 [N, K]                           U8 [N, K/2]
 //   X_packed                                 U8 [N, K/2]
-//   X_scale          [N, K/32] of bytes e: U8, in mxfp8_e8m0 F8_E8M0
+//   X_scale          [N, K/32] of bytes e: U8, but F8_E8M0 in mxfp8_e8m0
 //   value            E4M3 2^(e - 127)        E2M1 2^(e - 127), two codes a byte, the first one low
 //
 // a is the largest magnitude of the 32 values:
-//   mxfp8, mxfp4_modelopt   e - 127 = ceil(log2(a / 448)), of mxfp4_modelopt ceil(log2(a / 6))
-//   mxfp4_ct                e - 127 = exponent of a, rounded up from 1.75 x 2^k on, less 2
+//   mxfp8, mxfp4_modelopt   e - 127 = ceil(log2(a / 448)), in mxfp4_modelopt ceil(log2(a / 6))
+//   mxfp4_ct                e - 127 = exponent of a, rounded up from 1.75 x 2^k on, minus 2
 //
-// Note: the last rule lets values leave the range of E2M1 (a = 1.7 needs
-// 6.8), and they saturate. mxfp4_modelopt takes ties towards zero and stores 0 as code 8 (-0).
-// Bytes that numbers have no room for are kept within [0, 254]; 255 is NaN.
+// Note: the last rule lets values leave the range of E2M1 (a = 1.7 needs 6.8), and they saturate.
+// mxfp4_modelopt rounds ties towards zero and stores 0 as code 8 (-0). Exponents that do not fit
+// are clamped to [0, 254]; 255 is NaN.
 // Sources: NVIDIA Model-Optimizer modelopt/torch/quantization/qtensor/mxfp8_tensor.py and
 // mxfp4_tensor.py; compressed-tensors src/compressed_tensors/quantization/utils/mxfp_utils.py.
 #include <algorithm>
@@ -34,11 +34,11 @@ constexpr uint32_t kMxValues = 32;
 constexpr uint64_t kPieceBlocks = 32;  // blocks of 32 values
 constexpr uint64_t kPieceValues = kPieceBlocks * kMxValues;
 
-// Bytes of the powers of two that blocks are divided by.
+// Returns the exponent byte of the power of two that a block is divided by.
 using ExponentOf = uint8_t (*)(float amax);
 
-// The smallest power of two that brings `amax` within `largest`, as a float logarithm without error
-// has it: numbers a few units above a power of two still have its logarithm.
+// The smallest power of two that brings `amax` within `largest`, by an exact logarithm rounded to
+// float: numbers a few units above a power of two have the same logarithm.
 template <int kLargest>
 uint8_t exponent_above(float amax) {
   const float ratio = amax / static_cast<float>(kLargest);
@@ -56,7 +56,7 @@ uint8_t exponent_of_ct(float amax) {
   return static_cast<uint8_t>(std::clamp(exponent, 0, 254));
 }
 
-// The exponents of up to kPieceBlocks blocks.
+// Computes the exponents of up to kPieceBlocks blocks.
 void make_exponents(const float* values, uint64_t blocks, ExponentOf exponent_of,
                     std::byte* exponents) {
   float amax[2 * kPieceBlocks];
@@ -66,7 +66,7 @@ void make_exponents(const float* values, uint64_t blocks, ExponentOf exponent_of
   }
 }
 
-// The powers of two of up to kPieceBlocks blocks, one for 16 values.
+// Loads the powers of two of up to kPieceBlocks blocks, one per 16 values.
 void load_scales(const std::byte* exponents, uint64_t blocks, float* scales) {
   for (uint64_t b = 0; b < blocks; ++b) {
     scales[2 * b] = float_from_e8m0(static_cast<uint8_t>(exponents[b]));
@@ -74,7 +74,7 @@ void load_scales(const std::byte* exponents, uint64_t blocks, float* scales) {
   }
 }
 
-// Calls work(first block, blocks) for runs of up to kPieceBlocks.
+// Calls work(first block, number of blocks) for pieces of up to kPieceBlocks.
 template <class Work>
 void for_each_piece(uint64_t values, const Work& work) {
   const uint64_t blocks = values / kMxValues;
@@ -126,7 +126,7 @@ void encode_mxfp4_ct(ConstFloatRows rows, const EncodeContext&, Parts parts) {
   });
 }
 
-// The number of bounds below the magnitude; only numbers above 0 have no sign.
+// Returns the number of bounds below the magnitude. Only numbers above 0 have no sign bit.
 uint32_t modelopt_code(float value) {
   const float magnitude = std::fabs(value);
   uint32_t code = value > 0 ? 0 : 8;

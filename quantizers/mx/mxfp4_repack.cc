@@ -1,10 +1,10 @@
-// MXFP4 of safetensors as ggml blocks, and back: bits move, nothing is decoded.
+// Repacks MXFP4 of safetensors as ggml blocks and back: bits move, nothing is decoded.
 //
 //   codes   byte i holds values 2i (low) and 2i + 1        block   exponent, then byte j: values
-//   scales  one exponent for 32 values                             j (low) and j + 16
+//   scales  one exponent per 32 values                             j (low) and j + 16
 //
 // Source: ggml/src/ggml-common.h (block_mxfp4); llama.cpp conversion/base.py (repack_mxfp4_blocks).
-// Note: exponents are the same; that ggml doubles the numbers and halves the scale changes nothing.
+// Note: exponents are the same, because ggml doubles the numbers and halves the scale.
 #include "quantizers/codec_list.h"
 #include "quantizers/nvfp4/fp4.h"
 #include "quantizers/nvfp4/repack.h"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::byte kE8m0Nan{0xFF};
 
-// The code of one value.
+// Returns the code of one value.
 std::byte nibble_of(const std::byte* codes, uint32_t value) {
   const std::byte both = codes[value / 2];
   return value % 2 == 0 ? both & std::byte{0x0F} : both >> 4;
@@ -36,7 +36,7 @@ uint64_t move_mxfp4_rows(ConstParts from, uint64_t rows, uint64_t row_values, Pa
   return first_refused;
 }
 
-// Codes and exponents of ggml's blocks, whatever these are.
+// Extracts codes and exponents of ggml's blocks. Any content is valid.
 uint64_t unpack_mxfp4_rows(ConstParts from, uint64_t rows, uint64_t row_values, Parts to) {
   const uint64_t blocks = rows * (row_values / BlockMxfp4::kValues);
   const auto* in = reinterpret_cast<const BlockMxfp4*>(from[0].data());
@@ -44,7 +44,7 @@ uint64_t unpack_mxfp4_rows(ConstParts from, uint64_t rows, uint64_t row_values, 
     std::byte* codes = to[0].data() + b * sizeof in[b].codes;
     to[1][b] = std::byte{in[b].exponent};
     for (uint32_t i = 0; i < sizeof in[b].codes; ++i) {
-      const uint32_t first = 2 * i % 16;  // of two values that share a nibble's place
+      const uint32_t first = 2 * i % 16;  // the first of two values in the same nibble
       const bool is_high = i >= 8;
       const auto code = [&](uint32_t j) {
         const std::byte both{in[b].codes[j]};

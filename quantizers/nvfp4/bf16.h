@@ -1,8 +1,8 @@
-// NVFP4 directly from plain bfloat16 values: the same bytes as through floats, but faster.
+// Encodes NVFP4 directly from bfloat16: the same bytes as through floats, but faster.
 //
-// A function NAME_scalar is the specification of NAME, which gives the same with vectors.
-// Note: Inf and NaN are found, not encoded; who wants them encoded or
-// reported by place goes through floats.
+// A function NAME_scalar is the specification of NAME, which gives the same result with vectors.
+// Note: Inf and NaN are detected, not encoded; callers that need them encoded or located convert to
+// floats first.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace ckpt {
 
-// Codes (8 bytes a block) and scales (1 byte a block) of blocks of 16 values, as find_block_amax,
-// make_nvfp4_scales and pack_e2m1 make them. False, with no use in what was written, when an Inf or
-// NaN is among the values.
+// Encode blocks of 16 values to codes (8 bytes per block) and scales (1 byte per block), as
+// find_block_amax, make_nvfp4_scales and pack_e2m1 do. Return false, with useless output, if an Inf
+// or NaN is among the values.
 struct Nvfp4Out {
   std::byte* codes;
   std::byte* scales;

@@ -1,24 +1,23 @@
-// Kernels of bf16.h for vectors of two or four times 128 bits.
+// Kernels of bf16.h for vectors of two or four 128-bit lanes.
 //
-// Values stay 16-bit integers. Eight vectors are transposed within their 128-bit lanes, so that
-// a lane holds value e of eight blocks; half a block is in one lane, its other half in the next:
+// Values stay 16-bit integers. Eight vectors are transposed within their 128-bit lanes, so that a
+// lane holds value e of eight blocks; each block has its halves in adjacent lanes:
 //
 //   vector j       q0 of block j | q1 of block j            (with four lanes: of 2j, 2j, 2j+1,
 //   2j+1) vector e       value e of blocks 0..7 | value 8 + e of blocks 0..7
-//
-// A code is the number of bounds that |v| / d passes, d the scale of the block. |v| has 8 bits, so
-// each bound is one integer in the order of bfloat16s, and an exponent is worth 128. That leaves
-// four bounds, and 8 different mantissas of d in a tensor: they are looked up (Tables).
+// A code is the number of bounds that |v| / d passes, where d is the scale of the block. |v| has 8
+// bits, so each bound is one integer in the order of bfloat16s, and an exponent is worth 128. There
+// remain four bounds, and 8 different mantissas of d in a tensor: they are looked up (Tables).
 //
 //   [|v| > T(.25)] + [|v| > T(.75)] + [how many of 1.25, 2.5, 5] + [how many of 1.75, 3.5]
 //
-// So is the scale's code, from the largest magnitude: it grows by one at most once among 8
-// neighboring bfloat16s, and by 8 with each exponent.
+// The scale's code follows in the same way from the largest magnitude: it grows by one at most once
+// among 8 neighboring bfloat16s, and by 8 with each exponent.
 //
-// Note: tables hold what the division of a quotient and the comparison
-// with the bound gave, so nothing here is close to a tie; -0 has code 0 and all other negative
-// values code 8 or above. Where a block's scale is not a normal E4M3 number (zeros, magnitudes 2^15
-// below the tensor's, or above it) its group takes the way through floats, as the last blocks do.
+// Note: tables hold the results of the division of a quotient and the comparison with the bound, so
+// nothing here is close to a tie; -0 has code 0 and all other negative values code 8 or above. If a
+// block's scale is not a normal E4M3 number (zeros, magnitudes 2^15 below the tensor's, or above
+// it), its group is encoded through floats, as the last blocks are.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -40,7 +39,7 @@
 namespace ckpt {
 namespace {
 
-// The same in pieces of floats; kScalar: without vectors.
+// Encodes through pieces of floats; kScalar: without vectors.
 template <bool kScalar>
 bool encode_through_floats(const std::byte* values, uint64_t blocks, float tensor_scale,
                            Nvfp4Out out) {
@@ -79,19 +78,19 @@ uint16_t bf16_below(float value) {
 struct Tables {
   explicit Tables(float tensor_scale);
 
-  // Largest magnitudes whose scales are looked up.
+  // The range of largest magnitudes whose scales are in the tables.
   uint16_t lowest, highest;
   // By the upper 4 bits of the largest magnitude's mantissa: the scale's code, and from which of 8
-  // magnitudes on it is one more; 8 `octave` is what is taken from 8 times the exponent.
+  // magnitudes on it is one more; 8 `octave` is subtracted from 8 times the exponent.
   alignas(16) uint8_t code[16];
   alignas(16) uint8_t next[16];
   uint16_t octave;
   // By the lower 3 bits of the scale's code: the largest magnitude that does not pass .25, .75,
-  // 1.25, 1.75 times the scale, where the code's upper bits are 0.
+  // 1.25, 1.75 times the scale, if the code's upper bits are 0.
   alignas(16) uint16_t bounds[4][8];
 };
 
-// Machines whose vectors go through floats have no use for it, and none for a warning.
+// Inline, because targets that encode through floats do not use it and would warn.
 inline Tables::Tables(float tensor_scale) {
   const float unit = 6.0f * tensor_scale;
   const auto scale_of = [&](uint16_t magnitude) { return float_from_bf16(magnitude) / unit; };
@@ -138,7 +137,7 @@ constexpr hn::Repartition<uint16_t, FloatTag> kU16;
 constexpr hn::Repartition<int16_t, FloatTag> kI16;
 constexpr hn::Repartition<uint64_t, FloatTag> kU64;
 constexpr hn::Repartition<uint8_t, FloatTag> kU8;
-constexpr size_t kHalves = 2 * kLanes;  // values in a vector
+constexpr size_t kHalves = 2 * kLanes;  // values per vector
 using Half = hn::Vec<hn::Repartition<uint16_t, FloatTag>>;
 constexpr uint16_t kMagnitude = 0x7FFF;
 
@@ -156,7 +155,7 @@ struct Eight {
   Half v[8];
 };
 
-// Within each 128 bits: out.v[e] has element e of in.v[0..7].
+// Transposes within 128-bit lanes: out.v[e] has element e of in.v[0..7].
 HWY_INLINE Eight transpose(const Eight& in) {
   const auto low32 = [](Half a, Half b) HWY_ATTR {
     return hn::BitCast(kU64, hn::InterleaveLower(kW, hn::BitCast(kW, a), hn::BitCast(kW, b)));
@@ -181,7 +180,7 @@ HWY_INLINE Eight transpose(const Eight& in) {
   return out;
 }
 
-// The largest magnitude of each block, in both its lanes.
+// Returns the largest magnitude of each block in both of its lanes.
 HWY_INLINE Half block_magnitudes(const Eight& values) {
   Half m[8];
   for (size_t e = 0; e < 8; ++e) m[e] = magnitudes(values.v[e]);
@@ -206,7 +205,7 @@ struct Vectors {
   hn::Vec<hn::Repartition<uint8_t, FloatTag>> code, next, bounds[4];
 };
 
-// 1 where a > b, for numbers below 0x8000.
+// Adds 1 where a > b, for numbers below 0x8000.
 HWY_INLINE Half add_if_above(Half code, Half a, Half b) {
 #if HWY_TARGET == HWY_AVX3
   return hn::IfThenElse(hn::Gt(a, b), hn::Add(code, splat_half(1)), code);
@@ -216,7 +215,7 @@ HWY_INLINE Half add_if_above(Half code, Half a, Half b) {
 #endif
 }
 
-// The E4M3 code of each block's scale.
+// Returns the E4M3 code of each block's scale.
 HWY_INLINE Half scale_codes(Half largest, const Vectors& tables) {
   const Half sixteenths = hn::ShiftRight<3>(largest);
   const auto cell = hn::BitCast(kU8, hn::Or(hn::And(sixteenths, splat_half(15)),
@@ -228,7 +227,7 @@ HWY_INLINE Half scale_codes(Half largest, const Vectors& tables) {
   return add_if_above(hn::Add(code, hn::Sub(exponent, tables.octave)), place, next);
 }
 
-// Lower bounds of |v|; the latter two less 127, so that 128 is one bound passed.
+// Lower bounds of |v|. The last two are reduced by 127, so that 128 is one bound passed.
 struct Bounds {
   Half quarter, three_quarters, five_quarters, seven_quarters;
 };
@@ -268,7 +267,7 @@ HWY_INLINE Half four_codes(const Half* values, const Bounds& bounds) {
   return hn::Or(hn::Or(a, b), hn::Or(c, d));
 }
 
-// Four bytes a lane, first halves of blocks and second halves in turn by 128 bits.
+// Stores four bytes per lane; first and second halves of blocks alternate by 128 bits.
 HWY_INLINE void store_codes(Half four_bytes, std::byte* out) {
 #if HWY_TARGET == HWY_AVX3
   alignas(64) static constexpr int32_t kOrder[16] = {0, 4, 8,  12, 1, 5, 9,  13,
@@ -296,8 +295,8 @@ HWY_INLINE void store_scales(Half codes, std::byte* out) {
   hn::StoreU(bytes, hn::DFromV<decltype(bytes)>(), reinterpret_cast<uint8_t*>(out));
 }
 
-// Groups are done in two loops over a few of them: one has the long way from values to bounds, of
-// which the processor then overlaps several.
+// The number of groups per loop. One loop computes bounds from values, a long chain of which the
+// processor overlaps several; another one computes codes.
 constexpr size_t kRun = 8;
 struct PreparedBlock {
   Eight values;
@@ -327,7 +326,7 @@ HWY_INLINE void finish(const PreparedBlock& group, std::byte* codes) {
   store_codes(hn::InterleaveUpper(kU16, low, high), codes + kGroup / 2 * kE2m1BlockBytes);
 }
 
-// `groups` <= kRun of them.
+// Encodes `groups` groups, at most kRun.
 bool encode_groups(const std::byte* in, size_t groups, const Vectors& tables, float tensor_scale,
                    Nvfp4Out out) {
   constexpr size_t kGroupBytes = kGroup * kE2m1BlockValues * sizeof(uint16_t);
@@ -355,7 +354,7 @@ bool encode_groups(const std::byte* in, size_t groups, const Vectors& tables, fl
 
 bool encode_halves(const std::byte* values, uint64_t blocks, float tensor_scale, Nvfp4Out out) {
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-  // d from 2^-9 to 448 times this.
+  // Scales d range from 2^-9 to 448 times this value.
   if (!(tensor_scale >= 0x1p-90f && tensor_scale <= 128)) {
     return encode_through_floats<false>(values, blocks, tensor_scale, out);
   }

@@ -1,30 +1,30 @@
-// NVFP4 as quantized checkpoints store it: E2M1 codes, an E4M3 scale for 16 values, a scale a
-// tensor. 4.5 bits a value.
+// NVFP4 as quantized checkpoints store it: E2M1 codes, an E4M3 scale per 16 values, a scale per
+// tensor. 4.5 bits per value.
 //
 //                    nvfp4_modelopt              nvfp4_ct
-//   X                U8 [N, K/2]                                     two codes a byte
+//   X                U8 [N, K/2]                                     two codes per byte
 //   X_packed                                     U8 [N, K/2]         the same bytes
 //   X_scale          F8_E4M3 [N, K/16]           F8_E4M3 [N, K/16]   s
 //   X_scale_2        F32 [] = A / 2688                               t, multiplies
 //   X_global_scale                               F32 [1] = 2688 / A  g, divides
 //   value            E2M1 (s t)                  E2M1 (s / g)
 //
-// A is the largest magnitude of the tensor, or of all that are run as one; 2688 = 6 x 448.
+// A is the largest magnitude of the tensor, or of all tensors that servers join; 2688 = 6 x 448.
 //   nvfp4_modelopt   s = E4M3(a / (6 t)), a the largest magnitude of the block
 //                    s = E4M3((b / 6) M / (A / 6)) where a calibration stored b for each block
 //   nvfp4_ct         s = E4M3(g bf16(a / 6)); g = bf16(2688 bf16(1 / A))
 // Codes are the nearest E2M1 to value / (s t) and value / (s / g), ties to even.
-// EncodeOptions::search changes s, and with four over six and best also t = A / 1536, M = 256:
+// EncodeOptions::search changes s and, with four over six and best, also t = A / 1536, M = 256:
 //   four over six    the better of b = a and b = 3/2 a, which scales the largest to 4; a if equal;
 //                    with searches_alone as if A were the tensor's own
 //   sweep, best      the best of all E4M3 codes
-// Better is a smaller sum of squared errors, with column weights where there are any. best with
-// error feedback rounds as feedback.cc says.
+// Better means a smaller sum of squared errors, weighted by column weights if there are any. best
+// with error feedback rounds as feedback.cc describes.
 //
-// Note: a GPU divides by a constant as it multiplies by the reciprocal,
-// and exports are made on GPUs, so that is the default. A block of zeros has s = 1, or 0.125 in
-// nvfp4_ct, as any that would round to 0. A stored b of 0 stands for 6. M is 448, or 256 where
-// blocks are scaled to 4 or 6. A tensor of zeros gets t = 1: 0 would make NaNs of its scales.
+// Note: a GPU divides by a constant by multiplying with the reciprocal, and exports are made on
+// GPUs, so that is the default. A block of zeros has s = 1, or 0.125 in nvfp4_ct, as has any block
+// whose scale would round to 0. A stored b of 0 means 6. M is 448, or 256 if blocks are scaled to 4
+// or 6. A tensor of zeros gets t = 1, because 0 would make its scales NaN.
 // Sources: NVIDIA Model-Optimizer modelopt/torch/quantization/qtensor/nvfp4_tensor.py;
 // compressed-tensors src/compressed_tensors/quantization/utils/helpers.py.
 #include "quantizers/nvfp4/checkpoint.h"
@@ -50,7 +50,7 @@ constexpr float kE2m1Largest = 6;
 constexpr float kE4m3Largest = 448;
 constexpr float kFourOverSixLargest = 256;
 constexpr uint8_t kE4m3Eighth = 0x20;
-constexpr uint64_t kPieceBlocks = 256;  // what lies between two kernels stays in the first cache
+constexpr uint64_t kPieceBlocks = 256;  // data between two kernels stays in the first-level cache
 
 // Blocks [first, first + count) of the rows, with room for their scales as floats.
 struct Piece {
@@ -97,7 +97,7 @@ float divide_by_constant(float value, float constant, const EncodeOptions& optio
 
 // ---- nvfp4_modelopt ----------------------------------------------------------------------------
 
-// The scale of a block that holds the largest magnitude of the tensor and puts it at 6.
+// The scale of the block that holds the tensor's largest magnitude and maps it to 6.
 float largest_scale(const EncodeContext& context) {
   const ScaleSearch search = context.options.search;
   const bool leaves_room = search == ScaleSearch::kFourOverSix ||
@@ -116,7 +116,7 @@ void set_scale(Piece& piece, uint64_t block, uint8_t code, float tensor_scale) {
   piece.divisors[block] = float_from_e4m3(code) * tensor_scale;
 }
 
-// The code for a block with the largest magnitude `amax`, as an exporter has it that keeps the
+// The code for a block with the largest magnitude `amax`, as an exporter computes it from stored
 // magnitudes of all blocks.
 uint8_t stored_scale(float amax, const EncodeContext& context) {
   const EncodeOptions& options = context.options;
@@ -132,8 +132,8 @@ void scale_as_stored(Piece& piece, const EncodeContext& context, float tensor_sc
   }
 }
 
-// Four or six, by the error that the calibration's own rounding of scales leaves. That divides
-// where the export multiplies, so they part where a scale lies between two codes.
+// Chooses between four and six by the error under the calibration's own rounding of scales. It
+// divides where the export multiplies, so results differ if a scale is between two codes.
 class FourOrSix {
  public:
   explicit FourOrSix(const EncodeContext& context) : options_(context.options) {
@@ -141,7 +141,7 @@ class FourOrSix {
     const float room = kE4m3Largest / kFourOverSixLargest;
     inverse_ = kE4m3Largest / divide_by_constant(amax * room, kE2m1Largest, options_);
   }
-  // Whether the block's largest magnitude goes to 4 rather than to 6.
+  // Whether mapping the block's largest magnitude to 4 is better than mapping it to 6.
   bool is_four_better(const E2m1Block& block, float amax) const {
     const float divisors[2] = {divisor(amax), divisor(1.5f * amax)};
     float errors[2];
@@ -159,7 +159,7 @@ class FourOrSix {
   float inverse_;
 };
 
-// Chooses the scales of blocks that have any value but zero, and no other than finite ones.
+// Searches scales of blocks that have a value other than zero and only finite values.
 void search_scales(Piece& piece, const EncodeContext& context, float tensor_scale) {
   static constexpr float kOnes[kE2m1BlockValues] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
   const bool four_or_six = context.options.search == ScaleSearch::kFourOverSix;
@@ -181,7 +181,7 @@ void search_scales(Piece& piece, const EncodeContext& context, float tensor_scal
   }
 }
 
-// Rows rounded run by run, then packed with the scales that were found.
+// Rounds rows run by run, then packs them with the resulting scales.
 void encode_with_feedback(ConstFloatRows rows, const EncodeContext& context, float tensor_scale,
                           Parts parts) {
   const ErrorFeedback& feedback = *context.feedback;
@@ -236,7 +236,7 @@ void decode_modelopt(ConstParts parts, FloatRows rows) {
 
 float to_bf16(float value) { return float_from_bf16(bf16_from_float(value)); }
 
-// 1 where 2688 / A is not a number: of zeros, and of magnitudes below 2^-116.
+// Returns 1 if 2688 / A is not a number: for zeros, and for magnitudes below 2^-116.
 float ct_global_scale(float amax) {
   const float scale = to_bf16(to_bf16(1.0f / amax) * (kE2m1Largest * kE4m3Largest));
   return std::isfinite(scale) ? scale : 1;

@@ -1,4 +1,4 @@
-// The results that kernels of checkpoint.h must give, one number at a time.
+// The specification of the kernels in checkpoint.h, one number at a time.
 //
 // Note: comparisons are written so that NaN passes all bounds.
 #include <bit>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr float kE2m1[16] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6, -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6};
 
-// The number of bounds between codes that the magnitude passes; ties go to the even code.
+// Returns the number of bounds between codes that the magnitude passes; ties go to the even code.
 uint32_t e2m1_from_float(float value) {
   const float magnitude = std::fabs(value);
   uint32_t code = 0;

@@ -1,14 +1,14 @@
-// NVFP4 block scales that are chosen by the error they leave, not by the largest magnitude.
+// Chooses NVFP4 block scales by their error instead of by the largest magnitude.
 //
-// The values of E2M1 lie far apart at its end: 4 and 6. A block whose largest magnitude a goes to 6
-// may do better with a larger scale (a goes to 4), or a smaller one (a saturates at 6).
+// The largest values of E2M1 are far apart: 4 and 6. A block whose largest magnitude a maps to 6
+// may have a lower error with a larger scale (a maps to 4) or a smaller one (a saturates at 6).
 //
-//   scale too small       a is left at 6 d: error of at least w_a (a - 6 d)^2, growing downwards
-//   scale of interest     from there on up to
-//   scale too large       d > 4 a: all values round to zero, the error is the same from there on
+//   scale too small       a becomes 6 d: an error of at least w_a (a - 6 d)^2, growing downwards
+//   scale of interest     from there up to
+//   scale too large       d > 4 a: all values round to zero, with the same error from there on
 //
-// Note: no code in between is left out, so the result is the best of all
-// 126; the first bound is only used once the errors of the codes above it are known.
+// Note: no code in between is skipped, so the result is the best of all 126; the first bound is
+// only used once the errors of the codes above it are known.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr uint8_t kSmallest = 0x01, kLargest = 0x7E;  // 2^-9 and 448
 
-// A code and the error it leaves.
+// A code and its error.
 struct Choice {
   uint8_t code;
   float error;
@@ -39,7 +39,7 @@ Choice best_of(const E2m1Block& block, float tensor_scale, uint8_t first, uint8_
   return {static_cast<uint8_t>(first + (best - errors.data())), *best};
 }
 
-// The smallest weight of a value of the largest magnitude.
+// The smallest weight among the values of largest magnitude.
 float weight_of_largest(const E2m1Block& block, float amax) {
   float weight = INFINITY;
   for (uint32_t i = 0; i < kE2m1BlockValues; ++i) {
@@ -61,7 +61,7 @@ uint8_t best_nvfp4_scale(const E2m1Block& block, float tensor_scale, float amax)
   for (uint8_t code = low; code-- > kSmallest;) {
     const float divisor = float_from_e4m3(code) * tensor_scale;
     const float missed = amax - 6.0f * divisor;
-    // Less than the bound by more than all its roundings.
+    // The factor exceeds all rounding errors of this bound.
     if (missed > 0 && weight * (missed * missed) * 0.999f > best.error) break;
     const Choice other = best_of(block, tensor_scale, code, code);
     if (other.error <= best.error) best = other;

@@ -1,16 +1,16 @@
 // Kernels of checkpoint.h.
 //
 // Largest magnitudes of kLanes blocks come from a tree: halves of vectors are interleaved and
-// compared until lane b holds block b. Codes of eight vectors meet in one:
+// compared until lane b holds block b. Codes of eight vectors are combined into one:
 //
-//   codes            32-bit lanes    e0 | o0 | e1 | o1 ...            even and odd places of a row
+//   codes            32-bit lanes    e0 | o0 | e1 | o1 ...            even and odd places in a row
 //   four vectors     32-bit lanes    bytes A.e0 B.e0 C.e0 D.e0 | A.o0 B.o0 C.o0 D.o0 ...
-//   x | x >> 28      64-bit lanes    bytes A0 B0 C0 D0, then rubbish; A0 = A.e0 + 16 A.o0
+//   x | x >> 28      64-bit lanes    bytes A0 B0 C0 D0, then garbage; A0 = A.e0 + 16 A.o0
 //   twice, even 32-bit lanes, bytes shuffled: A0 A1 A2 ... B0 B1 ... H0 H1 ...
 //
-// Note: a magnitude is rounded by adding 2^22, 2^23 or 2^24, whose last
-// bits are worth the steps of E2M1 below 2, 4 and 8; the power's last bits hold 6, which makes the
-// sum of the exponent's and the last bits the code (see round_to_e2m1).
+// Note: a magnitude is rounded by adding 2^22, 2^23 or 2^24, whose last bits are worth the steps of
+// E2M1 below 2, 4 and 8; the power's last bits hold 6, so that the sum of the exponent's and the
+// last bits is the code (see round_to_e2m1).
 #include <cstddef>
 #include <cstring>
 
@@ -37,7 +37,7 @@ constexpr hn::Repartition<uint8_t, FloatTag> kBytes;
 
 // ---- largest magnitudes ------------------------------------------------------------------------
 
-// The magnitudes of one block, compared down to one vector.
+// Reduces the magnitudes of one block to one vector.
 HWY_INLINE Int block_magnitude(const float* block) {
   Int out = magnitude_bits(hn::LoadU(kF, block));
   for (size_t i = 1; i < kBlockVectors; ++i) {
@@ -50,7 +50,7 @@ HWY_INLINE Int max_interleaved(Int a, Int b) {
   return hn::Max(hn::InterleaveLower(kI, a, b), hn::InterleaveUpper(kI, a, b));
 }
 
-// In each four lanes: what four blocks have there.
+// Reduces four blocks: each four lanes hold the maxima of four blocks there.
 HWY_INLINE Int max_of_four_blocks(const float* blocks) {
   const Int a = max_interleaved(block_magnitude(blocks), block_magnitude(blocks + kBlock));
   const Int b =
@@ -61,19 +61,19 @@ HWY_INLINE Int max_of_four_blocks(const float* blocks) {
                  hn::BitCast(kI, hn::InterleaveUpper(kW64, wide_a, wide_b)));
 }
 
-// The lower halves of two vectors against the upper ones.
+// Compares the lower halves of two vectors with the upper ones.
 HWY_INLINE Int max_of_halves(Int a, Int b) {
   return hn::Max(hn::ConcatLowerLower(kI, b, a), hn::ConcatUpperUpper(kI, b, a));
 }
 
-// Lane b: the largest magnitude of block b.
+// Returns in lane b the largest magnitude of block b.
 HWY_INLINE Int max_of_blocks(const float* blocks) {
   if constexpr (kLanes == 4) {
     return max_of_four_blocks(blocks);
   } else if constexpr (kLanes == 8) {
     return max_of_halves(max_of_four_blocks(blocks), max_of_four_blocks(blocks + 4 * kBlock));
   } else {
-    // Each four lanes: blocks 0-3, 0-3, 4-7, 4-7 and 8-11, 8-11, 12-15, 12-15.
+    // Each four lanes hold blocks 0-3, 0-3, 4-7, 4-7 and 8-11, 8-11, 12-15, 12-15.
     const Int a =
         max_of_halves(max_of_four_blocks(blocks), max_of_four_blocks(blocks + 4 * kBlock));
     const Int b = max_of_halves(max_of_four_blocks(blocks + 8 * kBlock),
@@ -89,8 +89,8 @@ HWY_INLINE Int max_of_blocks(const float* blocks) {
 
 // ---- codes -------------------------------------------------------------------------------------
 
-// The E2M1 code of each lane. With p = 2^(22 + level) + 6 last bits, the sum's last bits are 6 + k,
-// its exponent 149 + level: exponent x 2 + last bits = code + 304, and 304 is a multiple of 16.
+// Returns the E2M1 code of each lane. With p = 2^(22 + level) + 6 last bits, the sum's last bits
+// are 6 + k, its exponent 149 + level: exponent x 2 + last bits = code + 304 = code modulo 16.
 HWY_INLINE Int round_to_e2m1(Float value) {
   const Int magnitude = hn::Min(magnitude_bits(value), splat_int(0x40C00000));  // 6
   const Int level = hn::And(hn::Max(magnitude, splat_int(0x3F800000)), splat_int(0x7F800000));
@@ -106,7 +106,7 @@ HWY_INLINE Int codes_of_vector(const float* values, const float* divisors, size_
   return round_to_e2m1(hn::Div(hn::LoadU(kF, values + vector * kLanes), divisor));
 }
 
-// Four vectors' codes; the lower half of each 64 bits is used.
+// Returns four vectors' codes in the lower half of each 64 bits.
 HWY_INLINE Int codes_of_four(const float* values, const float* divisors, size_t vector) {
   const Int a = codes_of_vector(values, divisors, vector);
   const Int b = codes_of_vector(values, divisors, vector + 1);
@@ -118,7 +118,7 @@ HWY_INLINE Int codes_of_four(const float* values, const float* divisors, size_t 
   return hn::BitCast(kI, hn::Or(all, hn::ShiftRight<28>(all)));
 }
 
-// Bytes of eight vectors in the order of the row.
+// Orders the bytes of eight vectors as in the row.
 HWY_INLINE Int order_bytes(Int codes) {
   alignas(16) static constexpr uint8_t kOfFour[16] = {0, 4,  1, 5,  2,  6,  3,  7,
                                                       8, 12, 9, 13, 10, 14, 11, 15};
@@ -142,7 +142,7 @@ HWY_INLINE Float squared_errors(const E2m1Block& block, Float divisor, size_t ve
   return hn::Mul(hn::LoadU(kF, block.weights + vector * kLanes), hn::Mul(error, error));
 }
 
-// Elements 8 apart are added first, then 4, 2 and 1 apart: vectors, then halves of them.
+// Adds elements 8 apart first, then 4, 2 and 1 apart: vectors, then halves of vectors.
 template <size_t kVectors>
 HWY_INLINE Float sum_vectors(const E2m1Block& block, Float divisor, size_t first, size_t apart) {
   if constexpr (kVectors == 1) {
@@ -167,7 +167,7 @@ HWY_INLINE float sum_lanes([[maybe_unused]] D d, hn::Vec<D> lanes) {
 // ---- decoding ----------------------------------------------------------------------------------
 
 #if HWY_TARGET == HWY_AVX3
-// 16 values: lane i gets a number whose last four bits are code i, which is all the table looks at.
+// Decodes 16 values. The table uses only the last four bits of lane i's number, which are code i.
 HWY_INLINE void unpack_block(const std::byte* codes, Float scale, float* values) {
   alignas(64) static constexpr float kValues[16] = {0,     0.5f,  1,  1.5f,  2,  3,  4,  6,
                                                     -0.0f, -0.5f, -1, -1.5f, -2, -3, -4, -6};
@@ -188,7 +188,7 @@ HWY_INLINE void unpack_block(const std::byte* codes, Float scale, float* values)
     uint32_t word;
     std::memcpy(&word, codes + i * sizeof word, sizeof word);
     const Word index = hn::Shr(hn::Set(kW, word), shifts);
-    // The instruction looks at the last three bits only.
+    // The instruction only uses the last three bits.
     const Float value = Float{_mm256_permutevar8x32_ps(table.raw, index.raw)};
     const Word sign = hn::And(hn::ShiftLeft<28>(index), hn::Set(kW, 0x80000000u));
     const Float signed_value = hn::Xor(value, hn::BitCast(kF, sign));
@@ -196,7 +196,7 @@ HWY_INLINE void unpack_block(const std::byte* codes, Float scale, float* values)
   }
 }
 #else
-// E2M1 numbers need only the upper two bytes of a float.
+// E2M1 numbers only need the upper two bytes of a float.
 HWY_INLINE void unpack_block(const std::byte* codes, Float scale, float* values) {
   alignas(16) static constexpr uint8_t kUpper[16] = {0x00, 0x3F, 0x3F, 0x3F, 0x40, 0x40,
                                                      0x40, 0x40, 0x80, 0xBF, 0xBF, 0xBF,
@@ -238,7 +238,7 @@ void block_amax(const float* values, uint64_t blocks, float* amax) {
 }
 
 void pack(const float* values, uint64_t blocks, const float* divisors, std::byte* codes) {
-  constexpr size_t kStep = 8 / kBlockVectors;  // blocks in eight vectors
+  constexpr size_t kStep = 8 / kBlockVectors;  // blocks per eight vectors
   uint64_t b = 0;
   for (; b + kStep <= blocks; b += kStep) {
     const Int low = codes_of_four(values + b * kBlock, divisors + b, 0);

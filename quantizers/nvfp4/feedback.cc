@@ -1,17 +1,18 @@
-// NVFP4 blocks rounded with error feedback (core/chunks/error_feedback.h), a run of columns at a
+// Rounds NVFP4 blocks with error feedback (core/chunks/error_feedback.h), one run of columns at a
 // time.
 //
-// For each row, on its own:
-//   1  for each block of 16: the scale with the least error on the rest of its values, of the codes
+// Each row is rounded in two ways:
+//   1  for each block of 16: the scale with the lowest error on the remaining values, among the
+//   codes
 //      from 6 below to 7 above that of the largest magnitude; its values are rounded one by one,
-//      and later ones corrected
+//      and later ones are corrected
 //   2  scales from the largest magnitudes and nearest codes, as without a search
-// The one that costs less is kept, 1 where they are equal.
+// The way that costs less is kept; the first if they are equal.
 //
 // fit_nvfp4_run_scalar is the specification of fit_nvfp4_run, which gives the same with vectors.
-// Note: step 2 costs what it costs under the same second moments, so the
-// result is never worse than plain rounding by the measure that was minimized. A row with Inf, NaN
-// or a block whose corrected values leave the range of floats is left to 2.
+// Note: both costs use the same second moments, so the result is never worse than plain rounding by
+// the minimized measure. A row with Inf, NaN or a block whose corrected values leave the range of
+// floats uses the second way.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -24,8 +25,8 @@ namespace {
 
 constexpr uint32_t kBlock = kE2m1BlockValues;
 
-// Rounds the values of a row, correcting those that follow; gives the cost. Calls scale_of(block,
-// its values), which gives what E2M1 numbers are multiplied with.
+// Rounds the values of a row, correcting those that follow; returns the cost. scale_of(block, its
+// values) returns the factor of E2M1 numbers.
 template <class ScaleOf>
 float round_row(float* values, const FeedbackRun& run, const ScaleOf& scale_of) {
   float cost = 0, scale = 0;
@@ -42,7 +43,7 @@ float round_row(float* values, const FeedbackRun& run, const ScaleOf& scale_of) 
   return cost;
 }
 
-// The weighted squares of what a block's values are off by, rounded with one product.
+// The weighted squared errors of a block's values, each rounded with one product.
 float error_of(const float* values, const float* weights, float scale) {
   const float inverse = 1.0f / scale;
   float sum = 0;
@@ -54,7 +55,7 @@ float error_of(const float* values, const float* weights, float scale) {
   return sum;
 }
 
-// The code of the best scale, the smallest of equally good ones.
+// The code of the best scale, the smallest among equals.
 uint8_t search_code(const float* values, const float* weights, float tensor_scale) {
   float amax, unused;
   std::byte middle;

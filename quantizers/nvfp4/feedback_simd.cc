@@ -1,8 +1,8 @@
-// Kernel of feedback.cc: a row in each lane.
+// The kernel of feedback.cc: a row in each lane.
 //
-// Columns go in blocks of 16. Within one, each is corrected by all errors before it when its turn
-// comes; then all columns behind the block are corrected by its 16 errors at once, first to last,
-// so that each number sees its corrections in the scalar twin's order.
+// Columns are processed in blocks of 16. Within a block, each is corrected by all earlier errors
+// just before it is rounded; then all columns after the block are corrected by its 16 errors
+// together, first to last, so that each number receives its corrections in the scalar twin's order.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -36,11 +36,11 @@ struct Lanes {
     values += place == 0 ? 0 : kLanes - place;
   }
   std::vector<float> memory;
-  std::vector<std::byte> scales;  // block after block, kLanes codes each
-  float* values;                  // column after column, aligned
+  std::vector<std::byte> scales;  // block by block, kLanes codes each
+  float* values;                  // column by column, aligned
 };
 
-// Column `first` + i of the block, corrected by the errors of the `i` columns before it.
+// Returns column `first` + i of the block, corrected by the errors of the `i` columns before it.
 HWY_INLINE Float corrected(const float* values, const float* factors, uint64_t columns,
                            const Float* errors, uint32_t count) {
   Float value = hn::Load(kF, values);
@@ -50,7 +50,7 @@ HWY_INLINE Float corrected(const float* values, const float* factors, uint64_t c
   return value;
 }
 
-// Rounds 16 columns from `first` on; gives what they add to the cost, one after the other.
+// Rounds 16 columns from `first` on, and adds their costs one by one.
 HWY_INLINE Float round_block(float* values, const FeedbackRun& run, uint32_t first, Float scale,
                              Float cost) {
   const uint64_t columns = run.columns;
@@ -92,7 +92,7 @@ HWY_INLINE Float block_magnitude(const float* values) {
   return float_of(largest);
 }
 
-// Codes of the best scales for what is left of a block's values.
+// Searches the codes of the best scales for the remaining values of a block.
 HWY_INLINE Int search_codes(const float* values, const float* weights, float tensor_scale) {
   const Int middle = nvfp4_scale_codes(block_magnitude(values), tensor_scale);
   Int best = middle;
@@ -108,7 +108,7 @@ HWY_INLINE Int search_codes(const float* values, const float* weights, float ten
   return best;
 }
 
-// Rounds all blocks; `codes_of` gives the codes of a block's scales from its values.
+// Rounds all blocks; `codes_of` returns the codes of a block's scales for its values.
 template <class CodesOf>
 HWY_INLINE Float fit(Lanes& lanes, const FeedbackRun& run, const CodesOf& codes_of) {
   Float cost = hn::Zero(kF);
@@ -137,7 +137,7 @@ void keep(const RowsOfRun& rows, uint32_t columns, size_t lane, const Lanes* fit
 
 void fit_run(const RowsOfRun& all, const FeedbackRun& run) {
   Lanes fitted(run.columns), plain(run.columns);
-  std::vector<float> amax(run.columns);  // of each block, kLanes of them
+  std::vector<float> amax(run.columns);  // kLanes for each block
   RowsOfRun rows = all;
   for (; rows.rows >= kLanes; rows.rows -= kLanes) {
     const float* starts[kLanes];

@@ -1,16 +1,16 @@
-// MXFP4 and NVFP4 as ggml stores them: E2M1 codes with a scale for 32 or 16 values. 4.25 and 4.5
-// bits a value.
+// MXFP4 and NVFP4 as ggml stores them: E2M1 codes with a scale per 32 or 16 values. 4.25 and 4.5
+// bits per value.
 //
-// Bytes: BlockMxfp4, BlockNvfp4. E are the E2M1 numbers doubled, so scales count half:
+// Bytes: BlockMxfp4, BlockNvfp4. E are the E2M1 numbers doubled, so scales are halved:
 //   MXFP4  value = E[q] 2^(e-128)      e = floor(log2 max|x|) - 2 + 127
 //   NVFP4  value = E[q] (s / 2)        s = ue4m3(max|x| / 6)
-// A value gets the code whose product with the scale is nearest, the first of equally near ones:
-// ties go to the smaller magnitude, and nothing gets code 8 (-0).
+// A value gets the code whose product with the scale is nearest, the first among equally near ones:
+// ties go to the smaller magnitude, and code 8 (-0) is never used.
 //
-// Note: log2 is rounded to float before floor, so magnitudes just below a
-// power of two take the exponent of that power; below 2^-125 the exponent byte wraps, and the
-// block is useless; where all errors are equally large, code 0 wins.
-// Zero blocks are all zero bytes. Source of truth: llama.cpp ggml/src/ggml-quants.c
+// Note: log2 is rounded to float before floor, so magnitudes just below a power of two get the
+// exponent of that power; below 2^-125 the exponent byte wraps, and the block is useless; if all
+// errors are equal, code 0 wins. Zero blocks are all zero bytes. Source of truth: llama.cpp
+// ggml/src/ggml-quants.c
 // (quantize_row_mxfp4_ref, quantize_row_nvfp4_ref).
 #include "quantizers/nvfp4/fp4.h"
 
@@ -44,7 +44,7 @@ float find_largest(const float* values, uint32_t count) {
   return largest;
 }
 
-// `count` values to count / 2 bytes; value j shares a byte with j + count / 2.
+// Packs `count` values into count / 2 bytes; values j and j + count / 2 share a byte.
 void pack_codes(const float* values, uint32_t count, float scale, uint8_t* out) {
   for (uint32_t j = 0; j < count / 2; ++j) {
     const uint8_t low = nearest_code(values[j], scale);
@@ -60,7 +60,7 @@ void unpack_codes(const uint8_t* codes, uint32_t count, float scale, float* valu
 }
 
 // The double logarithm, rounded, gives the same exponent as log2f for every positive float, and
-// leaves a mathematics library less room to differ.
+// mathematics libraries differ less in it.
 uint8_t mxfp4_exponent(float largest) {
   if (!(largest > 0)) return 0;
   const auto logarithm = static_cast<float>(std::log2(static_cast<double>(largest)));

@@ -1,10 +1,9 @@
-// MXFP4 and NVFP4 as ggml stores them: their blocks, byte for byte, and the functions that encode
-// and decode them. Both ignore weights, as ggml does.
+// MXFP4 and NVFP4 as ggml stores them: their blocks byte by byte, and the functions that encode and
+// decode them. Both ignore weights, as ggml does.
 //
-// Notation as in k_layout.h. E is kE2m1Doubled: numbers doubled, so the scales
-// count half.
-// Note: ggml's NVFP4 block is not the NVFP4 of safetensors checkpoints:
-// scales round half up, the entire tensor has no scale, and code j shares a byte with j+8.
+// Notation as in k_layout.h. E is kE2m1Doubled: doubled numbers, so scales are halved. Note: ggml's
+// NVFP4 block is not the NVFP4 of safetensors checkpoints: scales are rounded half up, there is no
+// scale per tensor, and codes j and j+8 share a byte.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c, ggml/src/ggml-common.h, ggml/src/ggml-impl.h.
 #pragma once
 
@@ -43,7 +42,7 @@ void encode_mxfp4_scalar(const float* values, uint64_t blocks, BlockMxfp4* out);
 void encode_nvfp4_block_scalar(const float* values, uint64_t blocks, BlockNvfp4* out);
 void decode_mxfp4_scalar(const BlockMxfp4* in, uint64_t blocks, float* values);
 void decode_nvfp4_block_scalar(const BlockNvfp4* in, uint64_t blocks, float* values);
-// As decode_nvfp4_block, all values times the scale of the whole tensor.
+// Does the same as decode_nvfp4_block, multiplied by the scale of the entire tensor.
 void decode_nvfp4_scaled_scalar(const BlockNvfp4* in, uint64_t blocks, float tensor_scale,
                                 float* values);
 
@@ -52,11 +51,11 @@ void decode_mxfp4(const BlockMxfp4* in, uint64_t blocks, float* values);
 void decode_nvfp4_block(const BlockNvfp4* in, uint64_t blocks, float* values);
 void decode_nvfp4_scaled(const BlockNvfp4* in, uint64_t blocks, float tensor_scale, float* values);
 
-// Parts whose bits the blocks take over: of nvfp4_modelopt and nvfp4_ct (repack.cc); of MXFP4 in
-// safetensors (../mx/mxfp4_repack.cc).
+// Parts that can be repacked into the blocks: from nvfp4_modelopt and nvfp4_ct (repack.cc), and
+// from MXFP4 in safetensors (../mx/mxfp4_repack.cc).
 extern const Repack kNvfp4Repacks[2], kMxfp4Repacks[1];
 
-// Factor of the doubled numbers of a block: 2^(exponent - 128), and half the scale.
+// The factor for a block's doubled numbers: 2^(exponent - 128), or half the scale.
 inline float mxfp4_scale(uint8_t exponent) {
   if (exponent < 2) return std::bit_cast<float>(0x00200000u << exponent);
   return std::bit_cast<float>((uint32_t{exponent} - 1) << 23);

@@ -1,10 +1,10 @@
-// Kernels that decode ggml's blocks of E2M1 codes: 16 bytes of codes at a time through a table.
+// Kernels that decode ggml's blocks of E2M1 codes, looking up 16 bytes of codes at a time.
 //
 //   bytes     v16v0 v17v1 ... (MXFP4)       two runs of v8v0 v9v1 ... v15v7 (NVFP4)
 //   numbers   E[low] of all bytes, then E[high] of all bytes; 8-bit integers, widened kLanes at a
 //   time
 //
-// Note: the table holds doubled numbers, so scales count half.
+// Note: the table holds doubled numbers, so scales are halved.
 #include <cstddef>
 #include <cstdint>
 
@@ -26,7 +26,7 @@ constexpr size_t kCodeBytes = 16;
 constexpr hn::FixedTag<uint8_t, kCodeBytes> kCodes;
 constexpr hn::FixedTag<int8_t, kCodeBytes> kNumbers;
 
-// Values of 16 bytes of codes: those of the low halves, then those of the high halves.
+// The values of 16 bytes of codes: first those of low nibbles, then those of high nibbles.
 struct alignas(16) Numbers {
   int8_t low[kCodeBytes];
   int8_t high[kCodeBytes];
@@ -43,7 +43,7 @@ HWY_INLINE Numbers table_values(const uint8_t* codes) {
   return out;
 }
 
-// kCount numbers times `scale`; vectors of at most kCount lanes.
+// Multiplies kCount numbers by `scale`, with vectors of at most kCount lanes.
 template <size_t kCount>
 HWY_INLINE void scale_numbers(const int8_t* numbers, float scale, float* values) {
   const hn::CappedTag<float, kCount> d;

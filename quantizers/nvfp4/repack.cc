@@ -15,7 +15,7 @@ namespace {
 constexpr uint64_t kBlockScales = 4;
 constexpr uint8_t kE4m3Nan = 0x7F;  // above it: the sign bit
 
-// Index of the first scale that is NaN or has a sign, or `count`.
+// The index of the first scale that is NaN or negative, or `count`.
 uint64_t first_bad_scale(std::span<const std::byte> scales) {
   const auto bad = std::ranges::find_if(
       scales, [](std::byte scale) { return static_cast<uint8_t>(scale) >= kE4m3Nan; });
@@ -31,7 +31,8 @@ uint64_t move_rows(ConstParts from, uint64_t rows, uint64_t row_values, Parts to
 
 constexpr std::string_view kRefused = "a block scale that is NaN or negative";
 
-// As ModelOpt's codes and scales, and then moved: equal to a folder that was converted.
+// Encodes as ModelOpt's codes and scales and then repacks them, so the result equals that of
+// converting an exported folder.
 class ModeloptParts {
  public:
   explicit ModeloptParts(uint64_t values) : codes_(values / 2), scales_(values / 16) {}

@@ -1,4 +1,4 @@
-// Kernel of repack.h: 16 bytes of codes at a time, two sub-blocks of 16 values.
+// The kernel of repack.h: 16 bytes of codes at a time, which are two sub-blocks of 16 values.
 //
 //   codes        | v1v0 v3v2 ... v15v14 | w1w0 ... w15w14 |
 //   low, high    | v0 v2 ... v14 | w0 ... |   | v1 v3 ... v15 | w1 ... |
@@ -6,8 +6,8 @@
 //   halves       | v0 ... v7 | w0 ... w7 |    | v8 ... v15 | w8 ... w15 |
 //   block        first half, second half shifted into the upper four bits
 //
-// Note: interleaving works on 16 bytes at a time on every target, so
-// vectors are held to that length; a block of 36 bytes leaves no room for more anyway.
+// Note: interleaving works on 16 bytes at a time on every target, so vectors are limited to that
+// length; a block of 36 bytes has no room for more anyway.
 #include "quantizers/nvfp4/repack.h"
 #include "quantizers/simd/dispatch.h"
 

@@ -1,11 +1,11 @@
-// NVFP4 of stacked experts whose inputs come before their outputs, as ModelOpt exports some.
+// NVFP4 of stacked experts with inputs before outputs, as ModelOpt exports some families.
 //
 //   X                 U8 [E, K/2, N]        byte (i, n): inputs 2i (low) and 2i + 1 of output n
 //   X_weight_scale    F8_E4M3 [E, K/16, N]
-//   X_weight_scale_2  F32 []                one for all experts
-//   value             E2M1 (s t), as of nvfp4_modelopt
+//   X_weight_scale_2  F32 []                one per stack of experts
+//   value             E2M1 (s t), as in nvfp4_modelopt
 //
-// Each band of 16 rows holds a block of every column; turned, it is what nvfp4_modelopt takes.
+// Each band of 16 rows holds a block of every column; transposed, it is input for nvfp4_modelopt.
 // Source: NVIDIA Model-Optimizer modelopt/torch/export/unified_export_hf.py (is_bmm_expert_weight).
 #include <algorithm>
 #include <array>
@@ -19,12 +19,12 @@
 namespace ckpt {
 namespace {
 
-constexpr uint64_t kStackedColumns = 64;  // turned at a time, in the first cache
+constexpr uint64_t kStackedColumns = 64;  // transposed together, in the first cache
 
-// Columns [column, column + columns) of one band, as blocks. A last band of fewer rows ends in
-// zeros that have no bytes.
+// Columns [column, column + columns) of one band as blocks. A last band of fewer rows is padded
+// with zeros, which are not stored.
 struct TurnedBlocks {
-  uint64_t first_row, rows;  // of the band, in the tensor
+  uint64_t first_row, rows;  // of the band, within the tensor
   uint64_t column, columns;
   std::array<float, kStackedColumns * kE2m1BlockValues> values;
   std::array<std::byte, kStackedColumns * kE2m1BlockBytes> codes;
@@ -35,7 +35,7 @@ struct TurnedBlocks {
   std::span<std::byte> used_scales() { return std::span(scales).first(columns); }
 };
 
-// Positions of the blocks' bytes in the parts.
+// The positions of a block's bytes in the parts.
 struct StackedPlace {
   uint64_t width;
   uint64_t code(const TurnedBlocks& at, uint64_t pair) const {
@@ -70,13 +70,13 @@ void turn_to_blocks(ConstFloatRows rows, TurnedBlocks& to) {
 
 void encode_stacked(ConstFloatRows rows, const EncodeContext& context, Parts parts) {
   const StackedPlace place{rows.row_values};
-  // The scale of the tensor is there however few rows are.
+  // The tensor's scale is stored even without rows.
   kNvfp4ModeloptCodec.encode({{}, kE2m1BlockValues}, {context.stats, {}, context.options},
                              std::array<std::span<std::byte>, 3>{{{}, {}, parts[2]}});
   visit_stacked(rows.rows(), rows.row_values, [&](TurnedBlocks& blocks) {
     turn_to_blocks(rows, blocks);
     EncodeContext of_blocks{context.stats, {}, context.options};
-    // A band that is cut short has none.
+    // A shortened band has no stored magnitudes.
     if (context.block_amax.size() >= place.scale(blocks) + blocks.columns) {
       of_blocks.block_amax = context.block_amax.subspan(place.scale(blocks), blocks.columns);
     }

@@ -1,10 +1,10 @@
-// NVFP4 out of ggml's blocks, back into the parts of a ModelOpt checkpoint: bits move.
+// Unpacks ggml's NVFP4 blocks into the parts of a ModelOpt checkpoint: bits move.
 //
 //   8 bytes of a block   v8v0 v9v1 v10v2 ... v15v7        low halves: values 0..7, high: 8..15
 //   8 bytes of a row     v1v0 v3v2 ... v7v6 | v9v8 ... v15v14
 //
-// Drawings of both: repack.h. Note: ggml reads scale 0x7F as zero
-// and overlooks the sign bit, where E4M3 has NaN and negative numbers: rows with such are refused.
+// repack.h has drawings of both. Note: ggml reads scale 0x7F as zero and ignores the sign bit,
+// where E4M3 has NaN and negative numbers, so rows with such scales are rejected.
 #include <cstring>
 
 #include "quantizers/codec_list.h"
@@ -13,7 +13,7 @@
 namespace ckpt {
 namespace {
 
-// The low halves of 8 bytes, next to each other in 4.
+// Gathers the low nibbles of 8 bytes into 4 bytes.
 uint64_t gather_halves(uint64_t bytes) {
   uint64_t out = bytes & 0x0F0F0F0F0F0F0F0Fu;
   out = (out | out >> 4) & 0x00FF00FF00FF00FFu;

@@ -1,7 +1,7 @@
-// Codecs of everything that is stored as it is and never decoded: integers, bool, complex numbers,
-// sub-byte floats, and the ggml types that nothing here computes with.
+// Codecs of types that are copied unchanged and never decoded: integers, bool, complex numbers,
+// sub-byte floats, and ggml types that no code here computes with.
 //
-// Only the size rule matters: an element of kF6E2M3 is 4 numbers in 3 bytes, of kQ8_1 32 in 36.
+// Only their size matters: an element of kF6E2M3 is 4 numbers in 3 bytes, of kQ8_1 32 in 36.
 // Sources: safetensors/src/tensor.rs; llama.cpp ggml/src/ggml-common.h.
 #include "quantizers/codec_list.h"
 

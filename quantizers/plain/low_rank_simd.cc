@@ -1,9 +1,9 @@
-// The product of core/model/low_rank.h, a few rows by a few vectors at a time.
+// Computes the product of core/model/low_rank.h, a few rows by a few vectors at a time.
 //
 //   a tile of `right`: rank x kTile columns, packed so that it stays in the cache
 //   kRows rows x kVectors vectors of sums in registers;  for each k: sums += b[i][k] · a[k]
 //
-// Note: the one kernel with fused multiply-adds, because its scalar twin has them too. Targets
+// Note: only this kernel uses fused multiply-adds, because its scalar twin does too. Targets
 // without them (SSE4) run the twin.
 #include <algorithm>
 #include <cmath>
@@ -49,10 +49,10 @@ namespace {
 #if HWY_NATIVE_FMA
 
 constexpr size_t kRows = 6;
-constexpr size_t kVectors = HWY_TARGET == HWY_AVX2 ? 2 : 4;  // of 16 or 32 registers
+constexpr size_t kVectors = HWY_TARGET == HWY_AVX2 ? 2 : 4;  // to fit 16 or 32 registers
 constexpr size_t kTile = kVectors * kLanes;
 
-// The product of some rows and a tile: `out` is kCount rows, `stride` apart.
+// Multiplies some rows by a tile: `out` is kCount rows, `stride` apart.
 template <size_t kCount>
 HWY_INLINE void multiply_tile(const float* left, const float* tile, const LowRank& factors,
                               float* out, size_t stride) {
@@ -76,7 +76,7 @@ HWY_INLINE void multiply_tile(const float* left, const float* tile, const LowRan
   }
 }
 
-// `width` columns of one or kRows rows; those beyond the tensor go nowhere.
+// Computes `width` columns of one or kRows rows. Columns beyond the tensor are discarded.
 template <size_t kCount>
 HWY_INLINE void multiply_rows(const float* left, const float* tile, const LowRank& factors,
                               float* out, std::pair<size_t, size_t> width_and_stride) {

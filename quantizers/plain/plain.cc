@@ -1,10 +1,10 @@
-// Codecs of the plain floating-point numbers: one element a value, little-endian, no scales.
+// Codecs of the plain floating-point types: one element per value, little-endian, no scales.
 //
 // f32 is copied bit for bit. f64 is decoded with one rounding to nearest even and not encoded.
 // f16, bf16, f8_e4m3 and f8_e5m2 round as float_convert.h says; f8_e8m0 is only decoded.
 //
-// Note: finite values may leave f16 (from 65520 on) and bf16 as Inf, so these two have an end; the
-// f8 formats saturate instead. Element pointers may be at odd addresses: every access goes through
+// Note: finite values may overflow to Inf in f16 (from 65520 on) and bf16, so these two have an
+// end; the f8 formats saturate instead. Elements may be at odd addresses, so every access uses
 // memcpy.
 #include <array>
 #include <bit>
@@ -51,7 +51,7 @@ void decode_f64(ConstParts parts, FloatRows rows) {
   }
 }
 
-// One table look-up a byte: there are only 256 codes.
+// Decodes by table look-up, as there are only 256 codes.
 template <float (*kConvert)(uint8_t)>
 void decode_bytes(ConstParts parts, FloatRows rows) {
   static const std::array<float, 256> table = [] {

@@ -1,7 +1,7 @@
-// Kernels of plain_simd.h: one vector of numbers after the other, tails by float_convert.h.
+// Kernels of plain_simd.h. They convert vector by vector, and the rest with float_convert.h.
 //
-// Note: the processors' own conversion to half floats keeps the payload of
-// a NaN, which float_convert.h does not, so NaNs are replaced before it.
+// Note: the processors' own conversion to half floats keeps the payload of a NaN, which
+// float_convert.h does not, so NaNs are replaced first.
 #include "quantizers/plain/plain_simd.h"
 
 #include <bit>
@@ -60,7 +60,7 @@ HWY_INLINE Int load_u8(const std::byte* in) {
   return hn::PromoteTo(kI, hn::LoadU(ByteTag(), reinterpret_cast<const uint8_t*>(in)));
 }
 
-// The upper (kOdd) or lower halves of two vectors' 32-bit words, in order.
+// Stores the upper (kOdd) or lower halves of two vectors' 32-bit words, in order.
 template <bool kOdd>
 HWY_INLINE void store_halves(Int low, Int high, std::byte* out) {
   const hn::Repartition<uint16_t, FloatTag> d;
@@ -102,7 +102,7 @@ HWY_INLINE Float load_bf16(const std::byte* in) {
   return float_of(hn::ShiftLeft<16>(load_u16(in)));
 }
 
-// The code in the upper half.
+// Returns the code in the upper half.
 HWY_INLINE Int bf16_upper_half(Float value) {
   const Int bits = bits_of(value);
   const Int odd = hn::BitCast(kI, hn::ShiftRight<31>(hn::BitCast(kW, hn::ShiftLeft<15>(bits))));
@@ -149,8 +149,8 @@ HWY_INLINE void store_f16_pair(Float low, Float high, std::byte* out) {
 template <int kMantissa>
 inline constexpr F8Format kF8 = kMantissa == 3 ? kE4M3 : kE5M2;
 
-// Codes in the low 8 bits. Below 2^-126 the shifted code is a subnormal float; the exponent that
-// is missing is added by an exact multiplication, which makes it normal.
+// Decodes codes in the low 8 bits. Below 2^-126 the shifted code is a subnormal float; an exact
+// multiplication adds the missing exponent and makes it normal.
 template <int kMantissa>
 HWY_INLINE Float float_from_f8_bits(Int code) {
   constexpr F8Format kFormat = kF8<kMantissa>;
@@ -164,7 +164,7 @@ HWY_INLINE Float float_from_f8_bits(Int code) {
   return float_of(hn::Or(hn::IfThenElse(is_special, special, bits_of(number)), sign));
 }
 
-// float_convert.h f8_from_float, in the low 8 bits.
+// Does what f8_from_float of float_convert.h does, in the low 8 bits.
 template <int kMantissa>
 HWY_INLINE Int f8_bits_from_float(Float value) {
   constexpr F8Format kFormat = kF8<kMantissa>;
@@ -203,7 +203,7 @@ HWY_INLINE void store_f8_pair(Float low, Float high, std::byte* out) {
 
 // ---- what is exported -------------------------------------------------------------------------
 
-// Adding what the bits of `end` lack carries into the sign bit from these bits on.
+// Adding the difference to `end`'s bits carries into the sign bit for magnitudes from `end` on.
 bool from_bf16_below(float end, const std::byte* in, uint64_t count, float* values) {
   const Int lacking = splat_int(static_cast<int32_t>(0x80000000u - std::bit_cast<uint32_t>(end)));
   Int carries = hn::Zero(kI);

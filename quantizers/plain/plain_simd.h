@@ -1,8 +1,8 @@
 // Conversions between floats and the 16- and 8-bit floating-point formats, for many numbers.
 //
-// Each gives, bit for bit, what the function of float_convert.h gives for every number; that header
-// is the specification. Elements may be at odd addresses.
-// Note: nothing here checks for numbers that leave the format; see there.
+// Each function gives, bit for bit, the result of float_convert.h for every number; that header is
+// the specification. Elements may be at odd addresses. Note: these functions do not detect numbers
+// that leave the format; see float_convert.h.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace ckpt {
 
 void decode_bf16(const std::byte* in, uint64_t count, float* values);
-// The same; false when a magnitude is not below `end`, which is above zero. Inf and NaN never are.
+// Also returns false if a magnitude, Inf and NaN included, is not below `end`, which is above zero.
 bool decode_bf16_below(float end, const std::byte* in, uint64_t count, float* values);
 void decode_f16(const std::byte* in, uint64_t count, float* values);
 void decode_f8_e4m3(const std::byte* in, uint64_t count, float* values);

@@ -1,11 +1,10 @@
-// A batch of 256-value blocks for kernels: kLanes blocks, searched sub-block by sub-block.
+// A batch for kernels: kLanes blocks of 256 values, searched sub-block by sub-block.
 //
 //   blocks      | sub-blocks 0..kSubs-1 | sub-blocks ... | ...           kLanes blocks
 //   groups      |  kLanes sub-blocks |  kLanes sub-blocks |  ...         kSubs groups
 //
-// Note: the last batch has fewer blocks; rows of lanes that are left over
-// point to the last sub-block there is, whose results then come twice.
-// Included once for each target by *_simd.cc files only.
+// Note: the last batch may have fewer blocks; unused lanes then point to the last sub-block, whose
+// results are computed repeatedly. Included once per target by *_simd.cc files only.
 #if defined(CKPT_SIMD_BATCH_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CKPT_SIMD_BATCH_H
 #undef CKPT_SIMD_BATCH_H
@@ -26,8 +25,8 @@ namespace {
 constexpr size_t kBlock = 256;
 
 struct BlockBatch {
-  const float* values = nullptr;      // of the first block
-  const float* weights[kLanes] = {};  // column weights of each block; null without
+  const float* values = nullptr;      // values of the first block
+  const float* weights[kLanes] = {};  // column weights of each block; null: none
   size_t blocks = 0;                  // 1..kLanes
 };
 
@@ -47,7 +46,7 @@ inline BlockBatch make_batch(ConstFloatRows rows, std::span<const float> weights
   return out;
 }
 
-// Rows of the kLanes sub-blocks from `first` on, kSub values each.
+// Sets rows to the kLanes sub-blocks from `first` on, kSub values each.
 template <size_t kSub>
 HWY_INLINE void value_rows(const BlockBatch& batch, size_t first, const float** rows) {
   const size_t last = batch.blocks * (kBlock / kSub) - 1;
@@ -66,14 +65,14 @@ HWY_INLINE void weight_rows(const BlockBatch& batch, size_t first, const float**
   }
 }
 
-// Rows of one number for each sub-block: what searches found, block after block.
+// Sets rows of one number per sub-block: results of searches, block by block.
 template <size_t kSubs>
 HWY_INLINE void found_rows(const BlockBatch& batch, const float* found, const float** rows) {
   const size_t last = batch.blocks - 1;
   for (size_t b = 0; b < kLanes; ++b) rows[b] = found + (b < last ? b : last) * kSubs;
 }
 
-// variance[b] = factor * (sum of squares of block b) / 256, the sum from first value to last.
+// Computes variance[b] = factor * (sum of squares of block b, first to last value) / 256.
 HWY_INLINE void find_variances(const BlockBatch& batch, float factor, float* variance) {
   const float* rows[kLanes];
   value_rows<kBlock>(batch, 0, rows);
@@ -81,7 +80,7 @@ HWY_INLINE void find_variances(const BlockBatch& batch, float factor, float* var
   hn::Store(hn::Div(sum, splat(static_cast<float>(kBlock))), kF, variance);
 }
 
-// w = column weight * sqrt(variance of the block + x^2), for the sub-blocks from `first` on.
+// Computes w = column weight * sqrt(variance of the block + x^2) for sub-blocks from `first` on.
 template <size_t kSub>
 HWY_INLINE void weigh_lanes(const BlockBatch& batch, const float* variance, size_t first,
                             const float* x, float* w) {
@@ -99,7 +98,7 @@ HWY_INLINE void weigh_lanes(const BlockBatch& batch, const float* variance, size
   }
 }
 
-// Block b of the batch by its scalar twin, without or with column weights.
+// Encodes block b of the batch with its scalar twin, with or without column weights.
 template <class Block>
 void encode_by_twin(const BlockBatch& batch, size_t b, Block* out,
                     void (*twin)(const float*, uint64_t, Block*)) {
@@ -111,7 +110,7 @@ void encode_by_twin(const BlockBatch& batch, size_t b, Block* out,
   twin({{batch.values + b * kBlock, kBlock}, kBlock}, {batch.weights[b], kBlock}, out + b);
 }
 
-// finish_block() of each block of a batch whose searches are done, or its twin where is_bad().
+// Calls finish_block() for each block of a batch whose searches are done, or its twin if is_bad().
 template <class Found, class Levels, class Block, class Twin>
 HWY_INLINE void finish_batch(const BlockBatch& batch, const Found& found, const Levels& levels,
                              Block* out, Twin* twin) {

@@ -20,9 +20,9 @@ constexpr int kNotForced = -1;
 std::atomic<int> forced_target{kNotForced};
 
 #if HWY_ARCH_X86
-// Of an x86 processor, and of what the operating system saves of its registers (Intel's manual,
-// volume 2, CPUID, and volume 1, 13.3). Read here because all else of Highway is in headers, and
-// Debian has no static library of it.
+// The features of an x86 processor, and the registers that the operating system saves (Intel's
+// manual, volume 2, CPUID, and volume 1, 13.3). Read here, because Highway's function for this is
+// in its library, and Debian has no static one; everything else is in headers.
 struct Processor {
   unsigned leaf1_ecx = 0, leaf7_ebx = 0;
   uint64_t saved = 0;  // XCR0
@@ -42,13 +42,13 @@ struct Processor {
   }
 };
 
-// Instructions that Highway lets the compiler use for each target (HWY_TARGET_STR).
+// The instructions that Highway lets the compiler use for each target (HWY_TARGET_STR).
 constexpr unsigned kSse4 = bit_SSSE3 | bit_SSE4_1 | bit_SSE4_2 | bit_PCLMUL | bit_AES;
 constexpr unsigned kAvx = kSse4 | bit_AVX | bit_FMA | bit_F16C;
 constexpr unsigned kAvx2 = bit_AVX2 | bit_BMI | bit_BMI2;
 constexpr unsigned kAvx512 =
     kAvx2 | bit_AVX512F | bit_AVX512CD | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
-constexpr uint64_t kYmm = 0x06, kZmm = 0xE6;  // XCR0: SSE and AVX; and the three of AVX-512
+constexpr uint64_t kYmm = 0x06, kZmm = 0xE6;  // XCR0 bits: SSE and AVX; plus three of AVX-512
 #endif
 
 std::vector<SimdTarget> detect_targets() {
@@ -59,7 +59,7 @@ std::vector<SimdTarget> detect_targets() {
   if (processor.has(kAvx, kAvx2, kYmm)) out.push_back(SimdTarget::kAvx2);
   if (processor.has(kAvx, kAvx512, kZmm)) out.push_back(SimdTarget::kAvx512);
 #elif HWY_ARCH_ARM_A64
-  out.push_back(SimdTarget::kNeon);  // part of every AArch64
+  out.push_back(SimdTarget::kNeon);  // every AArch64 has NEON
 #endif
   return out;
 }
@@ -69,7 +69,7 @@ bool has_target(SimdTarget target) {
   return std::find(targets.begin(), targets.end(), target) != targets.end();
 }
 
-// Without a value when the variable is not set.
+// Returns no value if the variable is not set.
 Result<std::optional<SimdTarget>> environment_target() {
   const char* name = std::getenv("CKPT_SIMD");
   if (name == nullptr) return std::nullopt;

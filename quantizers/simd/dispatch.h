@@ -1,8 +1,8 @@
-// Chooses the vector instructions of the kernels once at run time, the same for all kernels.
+// Chooses the vector instructions of all kernels once at run time.
 //
-// A *_simd.cc file is compiled once for each target by Highway and looks like this:
+// Highway compiles a *_simd.cc file once per target. The file looks like this:
 //
-//   #include "quantizers/simd/dispatch.h"           before Highway: it limits the targets
+//   #include "quantizers/simd/dispatch.h"           before Highway, because it limits the targets
 //   #undef HWY_TARGET_INCLUDE
 //   #define HWY_TARGET_INCLUDE ".../x_simd.cc"
 //   #include "hwy/foreach_target.h"
@@ -18,9 +18,9 @@
 //   }
 //   #endif
 //
-// Note: kernels give the bytes of their scalar twin on every target, so
-// the choice changes the speed only. Kernels must not use MulAdd, approximate reciprocals, or Min
-// and Max on floats whose NaN or zero signs matter: these differ from target to target.
+// Note: kernels give the bytes of their scalar twin on every target, so the choice only changes the
+// speed. Kernels must not use MulAdd, approximate reciprocals, or Min and Max on floats whose NaN
+// or zero signs matter, because targets differ in these.
 #pragma once
 
 #include <array>
@@ -33,18 +33,18 @@
 
 #include "core/base/result.h"
 
-// Highway would also build SSSE3, AVX-512 of later processors and SVE.
+// Leaves out SSSE3, AVX-512 of later processors and SVE, which Highway would also build.
 #define HWY_DISABLED_TARGETS \
   (~(HWY_SSE4 | HWY_AVX2 | HWY_AVX3 | HWY_NEON | HWY_EMU128 | HWY_SCALAR))
-// NEON is part of every AArch64: without run-time dispatch Highway compiles it as ordinary code.
-// Else GCC refuses to inline it into the constructors that the compiler writes for structs of
-// vectors.
+// NEON is part of every AArch64. Without run-time dispatch Highway compiles it as ordinary code;
+// otherwise GCC refuses to inline it into the constructors that the compiler generates for structs
+// of vectors.
 #if defined(__aarch64__) && !defined(TOOLCHAIN_MISS_SYS_AUXV_H)
 #define TOOLCHAIN_MISS_SYS_AUXV_H
 #endif
 #define CKPT_SIMD_TARGET (HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR)
 
-// A function that runs the kernel for this processor (Highway's AVX3 is AVX-512 F, CD, BW, DQ, VL).
+// Defines a function that runs the kernel for this processor (AVX3 is AVX-512 F, CD, BW, DQ, VL).
 #define CKPT_SIMD_FUNCTION(result, name, kernel, parameters, arguments)                      \
   result name parameters {                                                                   \
     static constexpr SimdTable<std::remove_pointer_t<std::decay_t<decltype(name##_scalar)>>> \
@@ -52,7 +52,7 @@
                 HWY_CHOOSE_AVX3(kernel), HWY_CHOOSE_NEON(kernel)}};                          \
     return simd_function(kTable) arguments;                                                  \
   }
-// The same for functions of codecs.
+// Does the same for decoding functions of codecs.
 #define CKPT_SIMD_DECODER(name, kernel, Block)                                             \
   CKPT_SIMD_FUNCTION(void, name, kernel, (const Block* in, uint64_t count, float* values), \
                      (in, count, values))
@@ -69,19 +69,19 @@ namespace ckpt {
 enum class SimdTarget : uint8_t { kScalar, kSse4, kAvx2, kAvx512, kNeon };
 inline constexpr size_t kSimdTargetCount = 5;
 
-// "scalar", "sse4", "avx2", "avx512", "neon": the words of CKPT_SIMD.
+// The words of CKPT_SIMD: "scalar", "sse4", "avx2", "avx512", "neon".
 std::string_view simd_target_name(SimdTarget target);
 std::optional<SimdTarget> find_simd_target(std::string_view name);
 
 // The targets that this processor can run, slowest first; kScalar is always among them.
 std::span<const SimdTarget> simd_targets();
 
-// The target of kernels: the last of simd_targets(), or that of the environment variable CKPT_SIMD
-// names, or the one forced by a ForcedSimdTarget.
+// The target of kernels: the last of simd_targets(), or the one named by the environment variable
+// CKPT_SIMD, or the one forced by a ForcedSimdTarget.
 SimdTarget simd_target();
 
-// kUsage if CKPT_SIMD is not the name of a target, or of one that this processor cannot run;
-// kernels then ignore it.
+// Fails: kUsage if CKPT_SIMD does not name a target that this processor can run; kernels then
+// ignore it.
 Status check_simd_environment();
 
 // For tests and benchmarks: while the object exists, all threads use `target`. Must not be nested
@@ -99,7 +99,7 @@ struct SimdTable {
   std::array<Function*, kSimdTargetCount> functions;  // indexed by SimdTarget; null: not compiled
 };
 
-// The function for simd_target(), or for the next lower one that was compiled.
+// Returns the function for simd_target(), or for the next lower target that was compiled.
 template <class Function>
 Function* simd_function(const SimdTable<Function>& table) {
   auto index = static_cast<size_t>(simd_target());

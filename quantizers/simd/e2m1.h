@@ -1,4 +1,4 @@
-// The E2M1 number nearest to a magnitude, in vectors.
+// Finds the E2M1 number nearest to a magnitude, in vectors.
 //
 // Note: a magnitude is rounded by adding 2^22, 2^23 or 2^24, whose last
 // bits are worth the steps of E2M1 below 2, 4 and 8.
@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace ckpt::HWY_NAMESPACE {
 namespace {
 
-// Ties to even; 6 for all above, and NaN.
+// Ties go to even; larger numbers and NaN give 6.
 HWY_INLINE Float nearest_e2m1(Float value) {
   const Int magnitude = hn::Min(magnitude_bits(value), splat_int(0x40C00000));
   const Int level = hn::And(hn::Max(magnitude, splat_int(0x3F800000)), splat_int(0x7F800000));

@@ -1,8 +1,7 @@
-// E4M3 block scales in vectors: numbers above zero to codes and back.
+// Converts E4M3 block scales in vectors: numbers above zero to codes and back.
 //
-// Note: only the part of float_convert.h that scales need; a NaN stays one
-// (code 0x7F), numbers below 2^-9 are not rounded as there.
-// Included once for each target by *_simd.cc files only.
+// Note: this is only the part of float_convert.h that scales need. NaN stays NaN (code 0x7F), and
+// numbers below 2^-9 are rounded differently. Included once per target by *_simd.cc files only.
 #if defined(CKPT_SIMD_E4M3_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CKPT_SIMD_E4M3_H
 #undef CKPT_SIMD_E4M3_H
@@ -17,7 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace ckpt::HWY_NAMESPACE {
 namespace {
 
-// float_convert.h e4m3_from_float for numbers from 2^-9 on, and NaN.
+// Does what e4m3_from_float of float_convert.h does, for numbers from 2^-9 on and NaN.
 HWY_INLINE Int e4m3_of_positive(Float value) {
   constexpr int32_t kAnchor = (121 + 20) << 23;  // its last bit is worth 2^-9
   const Int bits = bits_of(value);
@@ -38,7 +37,7 @@ HWY_INLINE Float float_of_positive_e4m3(Int code) {
   return float_of(hn::IfThenElse(is_nan, splat_int(0x7FC00000), bits_of(number)));
 }
 
-// The codes of make_nvfp4_scales for largest magnitudes.
+// Returns the codes of make_nvfp4_scales for largest magnitudes.
 HWY_INLINE Int nvfp4_scale_codes(Float amax, float tensor_scale) {
   const Float smallest = splat(0x1p-9f);
   Float scale = hn::Div(amax, splat(6.0f * tensor_scale));

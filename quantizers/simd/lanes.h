@@ -1,10 +1,10 @@
-// Vector pieces that kernels share: tags, limits, roundings, conversions of half floats.
+// Vector functions that kernels share: tags, limits, roundings, conversions of half floats.
 //
 // A vector holds kLanes floats: 4, 8 or 16.
 //
-// Note: nothing here may fuse or approximate; see dispatch.h. All is
-// in an unnamed namespace, since kernel files share their namespaces.
-// Included once for each target by *_simd.cc files only.
+// Note: nothing here may fuse or approximate; see dispatch.h. Everything is in an unnamed
+// namespace, since kernel files share their namespaces. Included once per target by *_simd.cc files
+// only.
 #if defined(CKPT_SIMD_LANES_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CKPT_SIMD_LANES_H
 #undef CKPT_SIMD_LANES_H
@@ -44,16 +44,16 @@ HWY_INLINE Float splat(float value) { return hn::Set(kF, value); }
 HWY_INLINE Int splat_int(int32_t value) { return hn::Set(kI, value); }
 HWY_INLINE Int bits_of(Float value) { return hn::BitCast(kI, value); }
 HWY_INLINE Float float_of(Int bits) { return hn::BitCast(kF, bits); }
-// All bits set where the mask is.
+// Sets all bits where the mask is set.
 HWY_INLINE Int flags(Mask mask) { return hn::VecFromMask(kI, hn::RebindMask(kI, mask)); }
 
-// |value| as an integer: grows with the magnitude, Inf and NaN at 0x7F800000 and above.
+// Returns |value| as an integer that grows with it; Inf and NaN are 0x7F800000 or more.
 HWY_INLINE Int magnitude_bits(Float value) {
   return hn::And(bits_of(value), splat_int(0x7FFFFFFF));
 }
 constexpr int32_t kInfBits = 0x7F800000;
 
-// rounding.h round_to_int for any value.
+// Does what round_to_int of rounding.h does, for any value.
 HWY_INLINE Int round_to_int_lanes(Float value) {
   const Int bits = bits_of(hn::Add(value, splat(12582912.0f)));
   return hn::Sub(hn::And(bits, splat_int(0x007FFFFF)), splat_int(0x00400000));
@@ -63,7 +63,7 @@ HWY_INLINE Int clamp_int(Int value, int32_t low, int32_t high) {
   return hn::Min(hn::Max(value, splat_int(low)), splat_int(high));
 }
 
-// Limits numbers that are not NaN; as integers, which every execution port can compare.
+// Limit numbers that are not NaN, as integers, which every execution port can compare.
 HWY_INLINE Float limit_low_zero(Float value) {  // -0 becomes +0
   return float_of(hn::Max(bits_of(value), splat_int(0)));
 }
@@ -71,13 +71,13 @@ HWY_INLINE Float limit_high(Float value, Float high) {  // Requires: value >= 0
   return float_of(hn::Min(bits_of(value), bits_of(high)));
 }
 
-// The low bytes of integers, in order.
+// Returns the low bytes of integers, in order.
 HWY_INLINE Bytes low_bytes(Int value) { return hn::TruncateTo(ByteTag(), hn::BitCast(kW, value)); }
 HWY_INLINE void store_low_bytes(Int value, uint8_t* out) {
   hn::StoreU(low_bytes(value), ByteTag(), out);
 }
 
-// float_convert.h f16_from_float, in the low 16 bits.
+// Does what f16_from_float of float_convert.h does, in the low 16 bits.
 HWY_INLINE Int f16_bits_from_float(Float value) {
   const Int bits = bits_of(value);
   const Int sign =
@@ -94,7 +94,7 @@ HWY_INLINE Int f16_bits_from_float(Float value) {
   return hn::Or(out, sign);
 }
 
-// float_convert.h float_from_f16 for codes in the low 16 bits.
+// Does what float_from_f16 of float_convert.h does, for codes in the low 16 bits.
 HWY_INLINE Float float_from_f16_bits(Int half) {
   const Int sign = hn::ShiftLeft<16>(hn::And(half, splat_int(0x8000)));
   const Int magnitude = hn::And(half, splat_int(0x7FFF));

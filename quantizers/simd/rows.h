@@ -1,12 +1,11 @@
-// Turns rows into lanes: kernels that sum hold one run of values in each lane.
+// Transposes rows into lanes, because kernels that sum hold one run of values per lane.
 //
 //   rows in memory          in lanes, element e of all rows next to each other
 //   row 0   a0 a1 a2 ...    out[0 kLanes ..]  a0 b0 c0 ...
 //   row 1   b0 b1 b2 ...    out[1 kLanes ..]  a1 b1 c1 ...
 //
-// Note: lanes stay in the order of the rows, because the first of equal
-// maxima must win; and sums in a lane run over e in the scalar twin's order.
-// Included once for each target by *_simd.cc files only.
+// Note: lanes stay in the order of the rows, because the first of equal maxima must win; sums in a
+// lane run over e in the scalar twin's order. Included once per target by *_simd.cc files only.
 #if defined(CKPT_SIMD_ROWS_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CKPT_SIMD_ROWS_H
 #undef CKPT_SIMD_ROWS_H
@@ -21,7 +20,7 @@ HWY_BEFORE_NAMESPACE();
 namespace ckpt::HWY_NAMESPACE {
 namespace {
 
-// Block i (4 floats) of the result is rows[4 i][0..3].
+// Loads rows[4 i][0..3] into block i (4 floats) of the result.
 template <class D>
 HWY_INLINE hn::Vec<D> load_quads(D d, const float* const* rows, size_t element) {
   if constexpr (hn::MaxLanes(D()) == 4) {
@@ -37,7 +36,7 @@ struct Quad {
   Float v0, v1, v2, v3;
 };
 
-// Elements element..element+3 of kLanes rows.
+// Loads elements element..element+3 of kLanes rows, transposed.
 HWY_INLINE Quad load_transposed(const float* const* rows, size_t element) {
   const hn::RepartitionToWide<WordTag> wide;
   const Float r0 = load_quads(kF, rows, element);
@@ -54,7 +53,7 @@ HWY_INLINE Quad load_transposed(const float* const* rows, size_t element) {
           hn::BitCast(kF, hn::InterleaveUpper(wide, b, d))};
 }
 
-// count is a multiple of 4; out has room for count x kLanes and is aligned to a vector.
+// `count` is a multiple of 4; `out` has room for count x kLanes floats and is aligned to a vector.
 HWY_INLINE void transpose_rows(const float* const* rows, size_t count, float* out) {
   for (size_t e = 0; e < count; e += 4, out += 4 * kLanes) {
     const Quad quad = load_transposed(rows, e);
@@ -65,17 +64,17 @@ HWY_INLINE void transpose_rows(const float* const* rows, size_t count, float* ou
   }
 }
 
-// kLanes rows of `count` floats that lie back to back.
+// Transposes kLanes adjacent rows of `count` floats.
 HWY_INLINE void transpose_neighbors(const float* first, size_t count, float* out) {
   const float* rows[kLanes];
   for (size_t r = 0; r < kLanes; ++r) rows[r] = first + r * count;
   transpose_rows(rows, count, out);
 }
 
-// Vector e of what transpose_rows stored.
+// Returns vector e of the output of transpose_rows.
 HWY_INLINE Float vector_at(const float* from, size_t e) { return hn::Load(kF, from + e * kLanes); }
 
-// Sum of squares of each row, from its first value to its last.
+// Sums the squares of each row, from its first value to its last.
 HWY_INLINE Float sum_squares_rows(const float* const* rows, size_t count) {
   Float sum = hn::Zero(kF);
   for (size_t e = 0; e < count; e += 4) {

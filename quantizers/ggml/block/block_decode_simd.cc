@@ -1,4 +1,4 @@
-// Kernels that decode Q4_0, Q4_1, Q5_0, Q5_1 and Q8_0: kLanes codes at a time.
+// Kernels that decode Q4_0, Q4_1, Q5_0, Q5_1 and Q8_0, kLanes codes at a time.
 //
 // value = d (q - middle), or d q + m; code j and code j + 16 share a byte (k_layout.h).
 // Note: the product is rounded before m is added.
@@ -25,7 +25,7 @@ HWY_INLINE Int load_codes(const uint8_t* from) {
   return hn::PromoteTo(kI, hn::LoadU(ByteTag(), from));
 }
 
-// 16 in the lanes whose bit, first + lane, is set in `bits`.
+// Returns 16 in the lanes whose bit (first + lane) is set in `bits`.
 HWY_INLINE Int fifth_bits(uint32_t bits, size_t first) {
   const Int shifted = splat_int(static_cast<int32_t>(bits >> first));
   const Int lane_bit = hn::Shl(splat_int(1), hn::Iota(kI, 0));

@@ -1,8 +1,8 @@
 // ggml's 32-value types: Q4_0, Q4_1, Q5_0, Q5_1, Q8_0. Their blocks, byte for byte, and the
 // functions that encode and decode them.
 //
-// Notation as in k_layout.h. Value j shares a byte with j+16. The weighted functions use a
-// statistic of the whole row, so a row cannot be cut. Q8_0 has none: ggml ignores weights there.
+// Notation as in k_layout.h. Values j and j+16 share a byte. The weighted functions need a
+// statistic of the entire row, so rows are not split. ggml ignores weights for Q8_0.
 #pragma once
 
 #include <cstdint>
@@ -63,14 +63,14 @@ inline uint64_t count_extreme_codes(const BlockQ8_0& b) {
   return count;
 }
 
-// The name in functions and the block of each type that uses weights.
+// The name in functions and the block struct of each type that uses weights.
 #define CKPT_WEIGHTED_BLOCKS(ROW) \
   ROW(q4_0, BlockQ4_0) ROW(q4_1, BlockQ4_1) ROW(q5_0, BlockQ5_0) ROW(q5_1, BlockQ5_1)
 CKPT_WEIGHTED_BLOCKS(CKPT_DECLARE_ALL)
 CKPT_DECLARE_ENCODER(q8_0, BlockQ8_0)
 CKPT_DECLARE_DECODER(q8_0, BlockQ8_0)
 
-// For codec q4_0, from packed INT4 of safetensors (int4_repack.cc).
+// Repacks of codec q4_0, from packed INT4 of safetensors (int4_repack.cc).
 extern const Repack kInt4Repacks[2];
 
 }  // namespace ckpt

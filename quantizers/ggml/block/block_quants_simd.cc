@@ -1,19 +1,20 @@
 // Kernels that encode Q8_0, Q4_0, Q4_1, Q5_0 and Q5_1 without weights.
 //
-// A strip is kLanes blocks of 32 values. Its extremes are first reduced to four numbers a block,
-// then, transposed, to one lane a block; scales are computed in lanes; each block is then rounded:
+// A strip is kLanes blocks of 32 values. Their extremes are first reduced to four numbers per
+// block, then, transposed, to one lane per block; then scales are computed in lanes, and each block
+// is rounded:
 //
 //   block b  | v v v v | v v v v | ...  -> | p p p p |  -> lane b  -> d, 1/d of block b  -> codes
 //
-// Extremes are compared as integers. With the bits of all values of a block,
-//   signed maximum     the largest positive value, when there is one
-//   unsigned maximum   the negative value of largest magnitude, when there is a negative one
-//   unsigned minimum   the value nearest to zero among the positive, or else among the negative
-// and Inf or NaN show as bits from 0x7F800000 on.
+// Extremes are compared as integers. Among the bits of all values of a block:
+//   signed maximum     the largest positive value, if any is positive
+//   unsigned maximum   the negative value of largest magnitude, if any is negative
+//   unsigned minimum   the value nearest to zero among the positive or, without any, the negative
+// Inf and NaN have bits from 0x7F800000 on.
 //
-// Note: which of two equal magnitudes comes first decides the sign of the
-// scale, so those blocks (`tie`) are looked through in order. Blocks with Inf or NaN, or with a
-// scale so small that its inverse is Inf, are done by the scalar twin.
+// Note: the first of two equal magnitudes decides the sign of the scale, so blocks with a `tie` are
+// searched in order. The scalar twin handles blocks with Inf or NaN, or with a scale so small that
+// its inverse is Inf.
 #include <cstddef>
 #include <cstring>
 #include <type_traits>
@@ -33,27 +34,27 @@ namespace ckpt::HWY_NAMESPACE {
 namespace {
 
 constexpr size_t kValues = 32;
-constexpr size_t kVectors = kValues / kLanes;  // of one block
+constexpr size_t kVectors = kValues / kLanes;  // per block
 
-struct Extremes {  // one lane a block
+struct Extremes {  // one lane per block
   Int signed_max;
   Word unsigned_max, unsigned_min;
 };
 
-// Four numbers a block of each reduction.
+// Four numbers per block from each reduction.
 struct Partials {
   alignas(64) int32_t signed_max[kLanes * 4];
   alignas(64) uint32_t unsigned_max[kLanes * 4];
   alignas(64) uint32_t unsigned_min[kLanes * 4];
 };
 
-// Numbers needed to round a block.
+// The numbers needed to round a block.
 struct Scales {
   alignas(64) float inverse[kLanes];
-  alignas(64) float low[kLanes];  // the value that gets code 0, in types with a minimum
+  alignas(64) float low[kLanes];  // value with code 0, in types with a minimum
   alignas(64) int32_t d[kLanes];  // half floats
   alignas(64) int32_t m[kLanes];
-  alignas(64) int32_t bad[kLanes];  // not 0: left to the scalar twin
+  alignas(64) int32_t bad[kLanes];  // not 0: use the scalar twin
 };
 
 struct SignedMax {
@@ -70,7 +71,7 @@ struct UnsignedMin {
   }
 };
 
-// Halves a vector until four numbers are left.
+// Halves a vector until four numbers remain.
 template <class Combine, class D>
 HWY_INLINE void store_folded(D d, hn::Vec<D> v, hn::TFromD<D>* out) {
   if constexpr (hn::MaxLanes(D()) <= 4) {
@@ -111,7 +112,7 @@ HWY_INLINE void reduce_block<BlockQ8_0>(const float* values, size_t b, Partials&
   store_folded<SignedMax>(kI, largest, out.signed_max + 4 * b);
 }
 
-// Lane b of the result: the four numbers of block b combined.
+// Combines the four numbers of each block b into lane b of the result.
 template <class Combine, class D>
 HWY_INLINE hn::Vec<D> reduce_rows(D d, const hn::TFromD<D>* partial) {
   const float* rows[kLanes];
@@ -122,7 +123,7 @@ HWY_INLINE hn::Vec<D> reduce_rows(D d, const hn::TFromD<D>* partial) {
                  combine(hn::BitCast(d, quad.v2), hn::BitCast(d, quad.v3)));
 }
 
-// 1 / d, or 0 where d is 0; lanes where it is Inf, or where `magnitude` is of Inf or NaN, are bad.
+// Computes 1 / d, or 0 where d is 0. Lanes with an infinite result or `magnitude` are bad.
 HWY_INLINE void store_scales(Float d, Int magnitude, Scales& out) {
   const Float inverse = hn::IfThenElseZero(hn::Ne(d, hn::Zero(kF)), hn::Div(splat(1.0f), d));
   const Int worst = hn::Max(magnitude, hn::Max(magnitude_bits(inverse), magnitude_bits(d)));
@@ -131,7 +132,7 @@ HWY_INLINE void store_scales(Float d, Int magnitude, Scales& out) {
   hn::Store(hn::VecFromMask(kI, hn::Gt(worst, splat_int(kInfBits - 1))), kI, out.bad);
 }
 
-// The first value whose magnitude has these bits.
+// Returns the first value whose magnitude has these bits.
 inline float first_of_magnitude(const float* values, int32_t magnitude) {
   for (size_t i = 0; i < kValues; ++i) {
     int32_t bits;
@@ -141,7 +142,7 @@ inline float first_of_magnitude(const float* values, int32_t magnitude) {
   return 0;
 }
 
-// Replaces lane b of `chosen` by the first value of block b with its magnitude, where `tie`.
+// Replaces lane b of `chosen` by the first value of block b with its magnitude, if `tie` is set.
 inline Float resolve_ties(const float* values, size_t blocks, Float chosen, hn::Mask<IntTag> tie) {
   alignas(64) int32_t ties[kLanes];
   alignas(64) float out[kLanes];
@@ -156,7 +157,7 @@ inline Float resolve_ties(const float* values, size_t blocks, Float chosen, hn::
   return hn::Load(kF, out);
 }
 
-// Q4_0, Q5_0: the value of largest magnitude gets code 0.
+// For Q4_0 and Q5_0, the value of largest magnitude gets code 0.
 template <class Block>
 HWY_INLINE void find_scales(const float* values, size_t blocks, const Extremes& found,
                             Scales& out) {
@@ -172,7 +173,7 @@ HWY_INLINE void find_scales(const float* values, size_t blocks, const Extremes& 
   store_scales(hn::Div(extreme, splat(kFiveBits<Block> ? -16.0f : -8.0f)), magnitude, out);
 }
 
-// Q4_1, Q5_1: the smallest value gets code 0.
+// For Q4_1 and Q5_1, the smallest value gets code 0.
 template <class Block>
 HWY_INLINE void find_affine_scales(const float* values, size_t blocks, const Extremes& found,
                                    Scales& out) {
@@ -182,10 +183,10 @@ HWY_INLINE void find_affine_scales(const float* values, size_t blocks, const Ext
   Float low = float_of(hn::IfThenElse(hn::Lt(most_negative, zero), most_negative, nearest));
   const Float high =
       float_of(hn::IfThenElse(hn::Lt(found.signed_max, zero), nearest, found.signed_max));
-  // Both zeros and nothing below: the first zero is the minimum.
+  // If both zeros occur and nothing is below, the first zero is the minimum.
   const auto tie = hn::And(hn::Eq(most_negative, splat_int(INT32_MIN)), hn::Eq(nearest, zero));
   if (HWY_UNLIKELY(!hn::AllFalse(kI, tie))) low = resolve_ties(values, blocks, low, tie);
-  const Float range = hn::Abs(hn::Sub(high, low));  // of equal zeros: +0, whatever their signs
+  const Float range = hn::Abs(hn::Sub(high, low));  // +0 for equal zeros of any sign
   const Int magnitude = hn::Max(found.signed_max, hn::And(most_negative, splat_int(0x7FFFFFFF)));
   store_scales(hn::Div(range, splat(kFiveBits<Block> ? 31.0f : 15.0f)), magnitude, out);
   hn::Store(low, kF, out.low);
@@ -213,11 +214,11 @@ HWY_INLINE void scale_strip<BlockQ8_0>(const float*, size_t, const Partials& par
   store_scales(hn::Div(float_of(magnitude), splat(127.0f)), magnitude, out);
 }
 
-// Codes 0..top as floats. All values that reach this are above -1, where Floor truncates.
+// Returns codes 0..top as floats. All values here are above -1, where Floor truncates.
 template <class Block>
 HWY_INLINE Float code_of(Float value, const Scales& scales, size_t b) {
   const Float inverse = splat(scales.inverse[b]);
-  if constexpr (kHasMinimum<Block>) {  // the largest value gives top + 0.5 or hardly more
+  if constexpr (kHasMinimum<Block>) {  // the largest value gives at most about top + 0.5
     const Float above = hn::Sub(value, splat(scales.low[b]));
     return hn::Floor(hn::Add(hn::Mul(above, inverse), splat(0.5f)));
   } else {
@@ -226,10 +227,10 @@ HWY_INLINE Float code_of(Float value, const Scales& scales, size_t b) {
   }
 }
 
-// The code in the low bits; others are not zero.
+// Returns the code in the low bits; other bits are not zero.
 HWY_INLINE Int code_bits(Float code) { return bits_of(hn::Add(code, splat(8388608.0f))); }
 
-// Bit i: codes[i] has its fifth bit set.
+// Returns in bit i whether codes[i] has its fifth bit set.
 HWY_INLINE uint32_t fifth_bits(Float code) {
   std::conditional_t<kLanes == 16, uint16_t, uint8_t> bits;
   uint8_t bytes[8];
@@ -265,7 +266,7 @@ HWY_INLINE void round_block(const float* values, const Scales& scales, size_t b,
   }
 }
 
-// Half away from zero: adding the largest number below one half, then truncating.
+// Rounds half away from zero: adds the largest number below one half, then truncates.
 template <>
 HWY_INLINE void round_block<BlockQ8_0>(const float* values, const Scales& scales, size_t b,
                                        BlockQ8_0* out) {

@@ -1,10 +1,10 @@
-// Packed INT4 into ggml's Q4_0: bits move, nothing rounds.
+// Repacks packed INT4 into ggml's Q4_0: bits move, nothing is rounded.
 //
 //   codes   byte i holds values 2i (low) and 2i + 1        block   d, then byte j: values j (low)
-//   scales  BF16, one for 32 or 128 values                         and j + 16
+//   scales  BF16, one per 32 or 128 values                         and j + 16
 //
-// Both store a value plus 8. BF16 has 8 significant bits, so F16 holds every scale from 2^-17 to
-// 65504; of others those alone that end in zeros.
+// Both store a value plus 8. BF16 has 8 significant bits, so F16 can hold every scale from 2^-17 to
+// 65504, and other scales only if they end in zeros.
 // Source: ggml/src/ggml-common.h (block_q4_0); compressed-tensors compressors/pack_quantized.
 #include <cstring>
 

@@ -3,7 +3,7 @@
 // Bytes: block_quants.h. With n = 4 or 5 bits:
 //   Qn_0  value = d (q - 2^(n-1))   d = x / -2^(n-1), x the first value of largest magnitude
 //   Qn_1  value = d q + m           d = (max - min) / (2^n - 1), m = min
-// Codes are truncated after adding one half. Bits a value: 4.5, 5, 5.5, 6.
+// Codes are truncated after adding one half. Bits per value: 4.5, 5, 5.5, 6.
 //
 // With weights w = column weight * sqrt(mean square of the row + x^2), a search chooses d (and m)
 // and the codes (scale_search.h). Zero blocks: d = 0; Qn_0 then stores the middle code without
@@ -23,7 +23,7 @@ namespace {
 
 constexpr uint32_t kBlock = 32;
 
-// Truncated to a byte, at most `top`.
+// Truncates to a byte of at most `top`.
 uint8_t truncate_to_code(float value, int top) {
   const auto code = static_cast<int8_t>(truncate_to_int(value));
   return static_cast<uint8_t>(std::min<int>(top, code));
@@ -47,7 +47,7 @@ void pack(const uint8_t* codes, Block& out) {
   out.high_bits = high_bits;
 }
 
-// Codes 0..2 middle - 1; the scale is such that the extreme value gets code 0.
+// Encodes to codes 0..2 middle - 1; the scale gives the value of largest magnitude code 0.
 template <class Block>
 void encode_signed(const float* values, Block& out) {
   constexpr int kMiddle = kFiveBits<Block> ? 16 : 8;
@@ -115,7 +115,7 @@ void encode_weighted(ConstFloatRows rows, std::span<const float> column_weights,
   }
 }
 
-// Value j of the block's codes, as an integer.
+// Returns code j of the block as an integer.
 template <class Block>
 int code_at(const Block& block, uint32_t j) {
   int code = j < 16 ? block.codes[j] & 15 : block.codes[j - 16] >> 4;

@@ -1,4 +1,4 @@
-// Q8_0: 32 values share a scale; codes are signed bytes. 8.5 bits a value.
+// Q8_0: 32 values share a scale; codes are signed bytes. 8.5 bits per value.
 //
 // Bytes: BlockQ8_0. d = max|x| / 127, code = x (1/d) rounded half away from zero; the float d is
 // used for the codes and only then rounded to half, so value = f16(d) code.
@@ -17,7 +17,7 @@ void encode_q8_0_scalar(const float* values, uint64_t blocks, BlockQ8_0* out) {
     float largest = 0;
     for (int i = 0; i < 32; ++i) {
       const float magnitude = std::fabs(values[i]);
-      largest = largest > magnitude ? largest : magnitude;  // a NaN lasts until the next value
+      largest = largest > magnitude ? largest : magnitude;  // a NaN persists until the next value
     }
     const float d = largest / 127;
     const float inverse = d != 0 ? 1 / d : 0.0f;

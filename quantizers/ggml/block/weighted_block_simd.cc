@@ -1,12 +1,12 @@
 // Kernels that encode Q4_0, Q4_1, Q5_0 and Q5_1 with column weights.
 //
-// A block of 32 values is one run of a search, one block a lane: fit_signed for Qn_0
-// (ggml/signed.h), fit_affine for Qn_1 (ggml/affine.h). The blocks of kLanes rows are one sequence,
-// cut into groups of lanes; the weights of a block need the mean square of its whole row.
+// A block of 32 values is one run of a search, in one lane: fit_signed for Qn_0 (ggml/signed.h),
+// fit_affine for Qn_1 (ggml/affine.h). The blocks of kLanes rows are one sequence that is split
+// into groups of lanes; the weights of a block need the mean square of its entire row.
 //
-// Note: the codes are those of the search, made with the float scale; the
-// half floats that are stored are not used. Sums over a row run from its first value to its last,
-// so that kLanes rows are summed at once. A row with a bad block goes to the scalar twin.
+// Note: the codes are those of the search, made with the float scale and not with the stored half
+// floats. Sums over a row run from its first value to its last, so kLanes rows are summed in
+// parallel. A row with a bad block goes to the scalar twin.
 #include <cstddef>
 
 #include "quantizers/ggml/block/block_quants.h"
@@ -26,14 +26,14 @@ namespace {
 
 constexpr size_t kValues = 32;
 constexpr size_t kGroups = 2;
-constexpr size_t kStep = kGroups * kLanes;  // blocks searched together
+constexpr size_t kStep = kGroups * kLanes;  // blocks per search
 
-// kLanes rows (or fewer, `count`) that are encoded before the next ones are read.
+// kLanes rows (or `count`, if fewer) that are encoded before the next ones are read.
 struct RowStrip {
   const float* values;
-  const float* weights;  // of a row's columns
+  const float* weights;  // one per column
   size_t row_values;
-  size_t blocks;  // of all rows of the strip
+  size_t blocks;  // in all rows of the strip
   alignas(64) float variance[kLanes];
 };
 
@@ -46,7 +46,7 @@ HWY_INLINE void find_row_variances(size_t count, RowStrip& strip) {
   hn::Store(hn::Div(sum, splat(static_cast<float>(strip.row_values))), kF, strip.variance);
 }
 
-// Values and weights of kLanes blocks from `first` on; lanes behind the last block repeat it.
+// Loads values and weights of kLanes blocks from `first` on. Lanes after the last block repeat it.
 HWY_INLINE void load_blocks(const RowStrip& strip, size_t first, float* x, float* w) {
   const size_t row_blocks = strip.row_values / kValues;
   const float* rows[kLanes];
@@ -68,8 +68,8 @@ HWY_INLINE void load_blocks(const RowStrip& strip, size_t first, float* x, float
   }
 }
 
-// Results of the searches, by block of the step. Codes are clamp(round(inverse (x - start)), 0,
-// top), or clamp(round(inverse x), -middle, middle - 1) + middle.
+// The results of the searches, by block. Codes are clamp(round(inverse (x - start)), 0, top), or
+// clamp(round(inverse x), -middle, middle - 1) + middle.
 struct SearchResults {
   alignas(64) float scale[kStep];
   alignas(64) float minimum[kStep];
@@ -82,7 +82,7 @@ struct SearchResults {
   alignas(64) int32_t m[kStep];
 };
 
-// Half floats, and blocks whose scale or minimum is Inf or NaN.
+// Rounds scales to half floats and marks blocks whose scale or minimum is Inf or NaN.
 HWY_INLINE void round_scales(SearchResults& found) {
   for (size_t i = 0; i < kStep; i += kLanes) {
     const Float scale = hn::Load(kF, found.scale + i);
@@ -137,7 +137,7 @@ HWY_INLINE Int codes_at(const float* values, const SearchResults& found, size_t 
   }
 }
 
-// Bit i: the fifth bit of codes[i].
+// Returns in bit i the fifth bit of codes[i].
 HWY_INLINE uint32_t fifth_bits(Int codes) {
   uint8_t bytes[8] = {};
   hn::StoreMaskBits(kI, hn::Gt(codes, splat_int(15)), bytes);

@@ -1,9 +1,9 @@
-// IQ1_S and IQ1_M: 8 values are a point of a codebook of 2048 whose levels are -1, 0 and 1, moved
-// by 1/8 up or down. IQ1_S: 32 values share a scale and a move; IQ1_M: 16 a scale, 8 a move.
+// IQ1_S and IQ1_M: each 8 values are a point of a codebook of 2048 with levels -1, 0 and 1, shifted
+// by 1/8 up or down. IQ1_S: 32 values share a scale and a shift; IQ1_M: 16 a scale, 8 a shift.
 //
 // Bytes: BlockIq1S, BlockIq1M. value = f32(d) (2 S + 1) (P +- 1/8).
-// Search: iq1_search.h; then values whose levels are not a point go to the point about them with
-// the least error, and the scale is solved again. IQ1_M solves for d in the end.
+// Search: iq1_search.h. Groups whose levels are not a point then move to the near point with the
+// lowest error, and the scale is solved for again. IQ1_M finally solves for d.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c `quantize_row_iq1_s_impl`, `_iq1_m_impl`.
 #include <algorithm>
 #include <cmath>
@@ -26,7 +26,7 @@ constexpr float kIq1MTiny = 1e-7f;
 struct Iq1Sub {
   float scale;  // at least 0
   uint16_t points[4];
-  uint32_t down;  // bit k: group k is moved down
+  uint32_t down;  // bit k: group k is shifted down
 };
 
 struct Iq1Run {
@@ -39,7 +39,7 @@ const Iq1Levels& levels_of(const Iq1Sub& sub, uint32_t group) {
   return (sub.down >> group & 1) != 0 ? kIq1Down : kIq1Up;
 }
 
-// The values' numbers, smallest value first; equal ones as they come.
+// Sorts the indices by value, the smallest first; equal values keep their order.
 void sort_run(const Iq1Run& run, uint32_t* order) {
   for (uint32_t i = 0; i < run.count; ++i) {
     uint32_t at = i;
@@ -63,7 +63,7 @@ Iq1Sums sum_run(const Iq1Run& run, const uint32_t* order) {
   return sums;
 }
 
-// Sums of (w q) x and (w q) q for one group, q being `factor` times its levels.
+// The sums of (w q) x and (w q) q for one group, where q is `factor` times its levels.
 struct Iq1Fit {
   float wqx = 0;
   float wqq = 0;
@@ -78,7 +78,7 @@ struct Iq1Fit {
   }
 };
 
-// Sets the points for levels (0, 1, 2); true when one was moved to a point about it.
+// Sets the points for levels (0, 1, 2). Returns true if one was replaced by a near point.
 bool find_points(const Iq1Search& search, const Iq1Run& run, const uint32_t* levels, Iq1Sub& sub) {
   const IqGrid& grid = iq1_grid();
   bool moved = false;
@@ -120,7 +120,7 @@ Iq1Sub fit_iq1_sub(const Iq1Search& search, const Iq1Run& run, float tiny) {
     for (uint32_t k = 0; k < run.count / kIq1Values; ++k) fit.add(run, k, sub, 1);
     if (fit.wqx > 0 && fit.wqq > 0) sub.scale = fit.wqx / fit.wqq;
   }
-  // Where squares overflow the original stops; an infinite scale is refused by whoever encodes.
+  // If squares overflow, the original stops; here, the caller rejects an infinite scale.
   if (std::isnan(sub.scale)) sub.scale = std::numeric_limits<float>::infinity();
   return sub;
 }

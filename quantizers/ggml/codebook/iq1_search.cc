@@ -3,8 +3,8 @@
 namespace ckpt {
 namespace {
 
-// Levels are 1 apart, so the weighted sum over a half is that of the highest level less one for
-// each boundary that lies above a value; for squares the differences of the squared levels.
+// Levels are 1 apart, so the weighted sum over a half is that of the highest level, minus one for
+// each boundary above a value; squares use the differences of the squared levels.
 float half_wqx(const float* wx, uint32_t n, uint32_t i, uint32_t j, const Iq1Levels& levels) {
   return wx[n] * levels.value[2] - (wx[i] + wx[j]);
 }
@@ -41,7 +41,7 @@ Iq1Cut cut_iq1_16_scalar(const Iq1Sums& sums) {
   Iq1BestCut best;
   for (uint32_t i = 0; i <= n; ++i) {
     for (uint32_t j = i; j <= n; ++j) {
-      float wqx[2][2], wqq[2][2];  // of a half, moved up or down
+      float wqx[2][2], wqq[2][2];  // for a half, shifted up or down
       for (uint32_t k = 0; k < 4; ++k) {
         const uint32_t half = k >> 1, down = k & 1;
         const Iq1Levels& levels = down == 0 ? kIq1Up : kIq1Down;

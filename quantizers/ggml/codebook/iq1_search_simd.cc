@@ -1,8 +1,8 @@
-// Kernels of IQ1: cuts with a lane for each second boundary, points with a lane each
+// Kernels of IQ1: splits with a lane per second boundary, and points with a lane each
 // (iq_nearest_simd.h).
 //
-// Which cut is best depends on the order they are offered in. A vector of cuts is compared with
-// the best so far; where one explains more, all of them are offered one by one.
+// Which split is best depends on the order in which they are offered. A vector of splits is
+// compared with the best so far; if one explains more, all of them are offered one by one.
 #include <cstddef>
 #include <cstdint>
 
@@ -21,7 +21,7 @@ HWY_BEFORE_NAMESPACE();
 namespace ckpt::HWY_NAMESPACE {
 namespace {
 
-// Sums of cuts, a lane each.
+// Sums of splits, one per lane.
 struct CutSums {
   Float wqx, wqq;
 };
@@ -31,7 +31,7 @@ HWY_INLINE bool any_better(const CutSums& sums, const Iq1BestCut& best) {
   return !hn::AllFalse(kF, hn::And(better, hn::Gt(sums.wqq, hn::Zero(kF))));
 }
 
-// Offers cuts (i, j + lane), for each lane in the order of `downs`.
+// Offers splits (i, j + lane), for each lane in the order of `downs`.
 template <size_t kCount>
 HWY_INLINE void offer_all(const CutSums (&sums)[kCount], const uint32_t (&downs)[kCount],
                           const Iq1Cut& first, uint32_t last, Iq1BestCut& best) {
@@ -50,7 +50,7 @@ HWY_INLINE void offer_all(const CutSums (&sums)[kCount], const uint32_t (&downs)
   }
 }
 
-// The sums of IQ1_S for first boundary i; w is the sums of weights or of weighted values.
+// The sum of IQ1_S for first boundary i: of weights, or of weighted values.
 HWY_INLINE Float cut_wqx(const float* wx, uint32_t n, uint32_t i, Float at_j, const float* q) {
   const Float low = splat((wx[i] - wx[0]) * q[0]);
   const Float middle = hn::Mul(hn::Sub(at_j, splat(wx[i])), splat(q[1]));
@@ -64,7 +64,7 @@ HWY_INLINE Float cut_wqq(const float* w, uint32_t n, uint32_t i, Float at_j, con
   return hn::Add(hn::Add(low, middle), high);
 }
 
-// The sums of a half of IQ1_M.
+// The sum of a half of IQ1_M.
 HWY_INLINE Float half_wqx(const float* wx, uint32_t n, uint32_t i, Float at_j, const float* q) {
   return hn::Sub(splat(wx[n] * q[2]), hn::Add(splat(wx[i]), at_j));
 }
@@ -101,7 +101,7 @@ Iq1Cut cut_16(const Iq1Sums& sums) {
   Iq1BestCut best;
   for (uint32_t i = 0; i <= n; ++i) {
     for (uint32_t j = i; j <= n; j += kLanes) {
-      CutSums half[2][2];  // of a half, moved up or down
+      CutSums half[2][2];  // for a half, shifted up or down
       for (size_t h = 0; h < 2; ++h) {
         const Float wx_j = hn::LoadU(kF, sums.wx[h] + j), w_j = hn::LoadU(kF, sums.w[h] + j);
         half[h][0] = {half_wqx(sums.wx[h], n, i, wx_j, kIq1Up.value),

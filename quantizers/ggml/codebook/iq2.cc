@@ -1,10 +1,10 @@
-// IQ2_XXS, IQ2_XS and IQ2_S: 8 magnitudes are a point of a codebook of 256, 512 or 1024, and signs
-// stand apart: seven for eight values (the eighth makes their number even), in IQ2_S all.
+// IQ2_XXS, IQ2_XS and IQ2_S: each 8 magnitudes are a point of a codebook of 256, 512 or 1024. Signs
+// are stored separately: seven per eight values (an even number is negative), in IQ2_S all eight.
 //
 // Bytes: BlockIq2Xxs, BlockIq2Xs, BlockIq2S. value = +- f32(d) (S + 0.5) / 4 P, P of 8, 25, 43.
 // Search: iq_search.h, with magnitudes about 1, 3, 5 times the scale.
 //
-// Note: where the signs are odd in number, the value whose change costs least changes its sign.
+// Note: if the number of negative signs is odd, the value that costs least changes its sign.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c `quantize_row_iq2_xxs_impl` and its like.
 #include <cstring>
 
@@ -100,7 +100,7 @@ void encode_iq_block(TryIqScales try_scales, const float* values, const float* c
 
 namespace {
 
-// S + 0.5 quarters of d.
+// Returns S + 0.5 quarters of d.
 float iq2_scale(uint16_t d, uint32_t level) {
   return float_from_f16(d) * (0.5f + static_cast<float>(level)) * 0.25f;
 }

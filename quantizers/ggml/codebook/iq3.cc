@@ -1,12 +1,12 @@
-// IQ3_XXS and IQ3_S: 4 magnitudes are a point of a codebook of 256 or 512, and signs stand apart:
-// seven for eight values (the eighth makes their number even), in IQ3_S all.
+// IQ3_XXS and IQ3_S: each 4 magnitudes are a point of a codebook of 256 or 512. Signs are stored
+// separately: seven per eight values (an even number is negative), in IQ3_S all eight.
 //
 // Bytes: BlockIq3Xxs, BlockIq3S. value = +- f32(d) (S + 0.5) / 2 P, and +- f32(d) (2 S + 1) P.
 // Search: iq_search.h, with magnitudes about 1, 3, .. 15 times the scale.
 //
 // Note: a sub-block of IQ3_S whose values are all zero stores neither points nor signs, and those
-// of later sub-blocks move up, though nothing says so; decoded, they are in the wrong places.
-// That is how llama.cpp writes and reads it.
+// of later sub-blocks move up without any mark, so that they decode to wrong places. llama.cpp
+// writes and reads the type in this way.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c `quantize_row_iq3_s_impl` and its like.
 #include <cstring>
 #include <limits>
@@ -54,7 +54,7 @@ void encode_iq_block(TryIqScales try_scales, const float* values, const float* c
   const IqBlockFit fit = fit_iq_block(try_scales, kIq3SKind, values, column_weights);
   std::memset(&out, 0, sizeof out);
   out.d = f16_from_float(fit.d);
-  uint32_t place = 0;  // sub-blocks that stored something
+  uint32_t place = 0;  // number of sub-blocks that stored something
   for (uint32_t b = 0; b < 8; ++b) {
     const IqSubBlock& sub = fit.subs[b];
     out.scales[b / 2] = static_cast<uint8_t>(out.scales[b / 2] | fit.scales[b] << (b % 2 * 4));

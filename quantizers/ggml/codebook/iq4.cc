@@ -1,10 +1,10 @@
-// IQ4_NL and IQ4_XS: codes of 4 bits that look up one of 16 unevenly spaced numbers T, denser about
-// zero. IQ4_NL scales 32 values by a half float (4.5 bits a value); IQ4_XS scales 8 sub-blocks of
-// 32 by 6 bits and these by a half float (4.25 bits a value).
+// IQ4_NL and IQ4_XS: 4-bit codes index 16 unevenly spaced numbers T, which are denser near zero.
+// IQ4_NL scales 32 values by a half float (4.5 bits per value); IQ4_XS scales 8 sub-blocks of 32 by
+// 6 bits and these by a half float (4.25 bits per value).
 //
 // Bytes: BlockIq4Nl, BlockIq4Xs. value = d T[q], and (f32(d) (S - 32)) T[q].
-// The search tries 16 scales about the one that maps the value of largest magnitude to T[0], with
-// weights x^2 or column weight * sqrt(2 mean square of the block + x^2). Codes are the nearest
+// The search tries 16 scales around the one that maps the value of largest magnitude to T[0], with
+// weights x^2 or column weight * sqrt(2 mean square of the block + x^2). A code is the nearest
 // entry of T, the upper of two equally near.
 //
 // Note: final codes use the float scale, not the rounded half. A zero
@@ -21,7 +21,7 @@ namespace ckpt {
 namespace {
 
 constexpr uint32_t kSub = kIq4Values;
-constexpr uint32_t kSubs = 8;  // of IQ4_XS
+constexpr uint32_t kSubs = 8;  // in IQ4_XS
 
 uint8_t nearest_code(float value) {
   if (value <= static_cast<float>(kIq4Table[0])) return 0;
@@ -56,7 +56,7 @@ float fit_scale(const Iq4Search& search, const float* values, const float* weigh
   return scale;
 }
 
-// 32 values; column_weights may be null, `variance` is only used with them.
+// Encodes 32 values. column_weights may be null; only they require `variance`.
 struct SubBlock {
   const float* values;
   const float* column_weights;
@@ -72,7 +72,7 @@ float fit_sub_block(const Iq4Search& search, const SubBlock& block) {
   return fit_scale(search, block.values, weights);
 }
 
-// 16 bytes of codes.
+// Packs codes into 16 bytes.
 void pack_codes(const Iq4Search& search, const float* values, float inverse, uint8_t* out) {
   uint8_t codes[kSub];
   search.find_codes(values, inverse, codes);

@@ -1,5 +1,5 @@
-// IQ4_NL and IQ4_XS: their blocks, byte for byte, the table that their codes look values up in, the
-// functions that encode and decode them, and the two loops that take the time.
+// IQ4_NL and IQ4_XS: their blocks byte by byte, the table that their codes index, the functions
+// that encode and decode them, and the two loops that dominate the time.
 //
 // Notation as in k_layout.h. T is kIq4Table.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c, ggml/src/ggml-common.h.
@@ -42,20 +42,20 @@ void decode_iq4_nl_scalar(const BlockIq4Nl* in, uint64_t blocks, float* values);
 void decode_iq4_xs_scalar(const BlockIq4Xs* in, uint64_t blocks, float* values);
 
 // ---- the search -------------------------------------------------------------------------------
-inline constexpr size_t kIq4Values = 32;  // that share a scale
-inline constexpr size_t kIq4Tries = 16;   // inverse scales that are tried for them
+inline constexpr size_t kIq4Values = 32;  // values that share a scale
+inline constexpr size_t kIq4Tries = 16;   // inverse scales to try
 
-// For each inverse scale, over the values x with weights w, T being the number nearest to
-// inverse * x: the sums of (w T) x and (w T) T, added up in the order of the values.
+// For each inverse scale, over the values x with weights w, where T is the entry nearest to inverse
+// * x: the sums of (w T) x and (w T) T, in the order of the values.
 struct Iq4Sums {
   alignas(64) float wqx[kIq4Tries];
   alignas(64) float wqq[kIq4Tries];
 };
 void sum_iq4_scalar(const float* values, const float* weights, const float* inverses, Iq4Sums& out);
-// The number of the table's entry that is nearest to inverse * value; kIq4Values of them.
+// Stores the indices of the entries nearest to inverse * value, for kIq4Values values.
 void find_iq4_codes_scalar(const float* values, float inverse, uint8_t* codes);
 
-// The same, with vectors.
+// Do the same with vectors.
 void sum_iq4(const float* values, const float* weights, const float* inverses, Iq4Sums& out);
 void find_iq4_codes(const float* values, float inverse, uint8_t* codes);
 
@@ -66,7 +66,7 @@ struct Iq4Search {
 inline constexpr Iq4Search kIq4ScalarSearch = {sum_iq4_scalar, find_iq4_codes_scalar};
 inline constexpr Iq4Search kIq4VectorSearch = {sum_iq4, find_iq4_codes};
 
-// For encode_iq_blocks() and encode_iq_rows_weighted(): one block. `column_weights` may be null.
+// Encodes one block for encode_iq_blocks() and encode_iq_rows_weighted(). Weights may be null.
 void encode_iq_block(const Iq4Search* search, const float* values, const float* column_weights,
                      BlockIq4Nl& out);
 void encode_iq_block(const Iq4Search* search, const float* values, const float* column_weights,

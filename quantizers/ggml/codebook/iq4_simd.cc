@@ -1,8 +1,8 @@
-// Kernels of IQ4_NL and IQ4_XS: a lane is one of the scales that are tried, so that each adds up
-// its values in their order; for the codes a lane is a value.
+// Kernels of IQ4_NL and IQ4_XS. A lane is one of the tried scales, so that each adds up its values
+// in order; for codes, a lane is a value.
 //
-// The nearest of two entries of the table is found by comparing with the middle between them: next
-// to it, differences from both entries are exact, so the scalar twin decides alike.
+// The nearer of two entries is found by comparing with the middle between them. Close to it, the
+// differences from both entries are exact, so the scalar twin decides the same way.
 #include <cstddef>
 #include <cstdint>
 
@@ -26,7 +26,7 @@ HWY_INLINE Float middle_of(int step) {
   return splat(0.5f * static_cast<float>(kIq4Table[step] + kIq4Table[step + 1]));
 }
 
-// The entry nearest to `value`; of NaN the last, as in the scalar twin.
+// The entry nearest to `value`; for NaN the last one, as in the scalar twin.
 HWY_INLINE Float nearest_entry(Float value) {
   Float out = splat(static_cast<float>(kIq4Table[kSteps]));
   HWY_UNROLL(15)

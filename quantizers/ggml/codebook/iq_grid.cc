@@ -5,12 +5,12 @@ namespace {
 
 struct GridKind {
   uint32_t dims, bits, levels;
-  uint32_t distances;  // that "about" reaches over
+  uint32_t distances;  // number of distances that "near" covers
 };
 constexpr GridKind kEights = {8, 2, 3, 2};
 constexpr GridKind kFours = {4, 3, 8, 2};
 
-// Squared distance of two packed points.
+// The squared distance of two packed points.
 uint32_t grid_distance(const GridKind& kind, uint32_t a, uint32_t b) {
   const uint32_t mask = (1u << kind.bits) - 1;
   uint32_t sum = 0;
@@ -28,7 +28,7 @@ bool has_real_levels(const GridKind& kind, uint32_t packed) {
   return true;
 }
 
-// Appends the run of points about `packed`.
+// Appends the run of points near `packed`.
 void append_about(const GridKind& kind, IqGrid& grid, uint32_t packed) {
   constexpr uint32_t kMaxDistance = 4 * 49;
   uint32_t counts[kMaxDistance + 1] = {};

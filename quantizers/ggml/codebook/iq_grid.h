@@ -1,11 +1,11 @@
-// The codebooks of IQ1, IQ2 and IQ3, and for levels that are none of their points the points about.
+// The codebooks of IQ1, IQ2 and IQ3, and the near points for levels that are not a point.
 //
 //   points    levels of 8 neighbors (0, 1 or 2, 2 bits each) or of 4 (0 to 7, 3 bits each, IQ3);
 //             the first neighbor has the lowest bits
-//   lookup    packed levels -> number of the point, or -1 - where the points about begin
-//   about     runs: how many, then that many points, nearest first, equally near ones by number
+//   lookup    packed levels -> index of the point, or -1 - index of the run of near points
+//   about     runs: a count, then that many points, nearest first, equally near ones by index
 //
-// "About" are all points at the nearest few distances; how many distances differs by codebook.
+// Near points are all points at the smallest few distances; their number differs by codebook.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c (iq2xs_init_impl, iq3xs_init_impl).
 #pragma once
 
@@ -24,24 +24,24 @@ extern const std::array<uint16_t, 1024> kIq2SPoints;
 extern const std::array<uint16_t, 256> kIq3XxsPoints;
 extern const std::array<uint16_t, 512> kIq3SPoints;
 
-// Vectors may read, and ignore, so many numbers behind a run.
+// Vectors may read, and ignore, this many numbers after a run.
 inline constexpr uint32_t kIqAboutPadding = 15;
 
 struct IqGrid {
   uint32_t dims;    // 8 or 4
-  uint32_t bits;    // of a level: 2 or 3
+  uint32_t bits;    // per level: 2 or 3
   uint32_t levels;  // 3 or 8
   std::span<const uint16_t> points;
   std::vector<int32_t> lookup;
   std::vector<uint16_t> about;
 
-  // The run of points about `levels`, its length first. Requires: lookup[levels] < 0.
+  // The run of points near `levels`, which begins with its length. Requires: lookup[levels] < 0.
   const uint16_t* points_about(uint32_t packed) const {
     return about.data() + (-1 - lookup[packed]);
   }
 };
 
-// The point about `packed` with the least error_of(point), the first of equals.
+// The near point of `packed` with the lowest error_of(point), the first among equals.
 template <class ErrorOf>
 uint16_t least_point_about(const IqGrid& grid, uint32_t packed, const ErrorOf& error_of) {
   const uint16_t* about = grid.points_about(packed);
@@ -56,7 +56,7 @@ uint16_t least_point_about(const IqGrid& grid, uint32_t packed, const ErrorOf& e
   return best;
 }
 
-// Made when first asked for, which takes up to a tenth of a second.
+// Made on first use, which takes up to a tenth of a second.
 const IqGrid& iq1_grid();
 const IqGrid& iq2_xxs_grid();
 const IqGrid& iq2_xs_grid();

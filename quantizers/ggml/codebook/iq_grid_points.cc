@@ -1,6 +1,6 @@
-// The points of the codebooks of IQ1, IQ2 and IQ3: constants of the formats, in the order of their
-// numbers. A point is packed as iq_grid.h says and written as four digits: of base 16 with two
-// levels each, or of base 8 with one level each (IQ3); the last digit has the first neighbors.
+// The points of the codebooks of IQ1, IQ2 and IQ3, constants of the formats in the order of their
+// indices. A point is packed as iq_grid.h defines, and written as four digits: base 16 with two
+// levels each, or base 8 with one level each (IQ3). The last digit holds the first neighbors.
 // Source: llama.cpp ggml/src/ggml-common.h (iq2xxs_grid and its like), levels in place of values.
 #include <string_view>
 

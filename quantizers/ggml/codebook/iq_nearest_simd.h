@@ -1,9 +1,9 @@
-// Finds the point about levels with the least error: a lane is a point.
+// Finds the near point with the lowest error; a lane is a point.
 //
-// The error of a value depends on its level alone, so a vector holds it for all levels of a
-// position, and the levels of a point look theirs up. Errors are added up in the order of the
-// positions, as in the scalar twins, and the first of the smallest wins.
-// Included once for each target by *_simd.cc files only.
+// The error of a value depends only on its level, so a vector holds it for all levels of a
+// position, and each point looks up the errors of its levels. Errors are added in the order of the
+// positions, as in the scalar twins, and the first of the smallest wins. Included once per target
+// by *_simd.cc files only.
 #if defined(CKPT_IQ_NEAREST_SIMD_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CKPT_IQ_NEAREST_SIMD_H
 #undef CKPT_IQ_NEAREST_SIMD_H
@@ -21,7 +21,7 @@ HWY_BEFORE_NAMESPACE();
 namespace ckpt::HWY_NAMESPACE {
 namespace {
 
-// The value of a level, at its index; eight numbers, repeated after four for two bits.
+// `levels` holds the values of levels: eight numbers, or for two bits four numbers twice.
 struct PointSearch {
   const float* levels;
   const float* values;
@@ -29,14 +29,14 @@ struct PointSearch {
   float scale;
 };
 
-// Errors of one position for levels from `first` on, repeated where the vector is longer.
+// The errors of one position for levels from `first` on, repeated to fill longer vectors.
 HWY_INLINE Float errors_of(const PointSearch& search, size_t position, Float levels) {
   const Float difference =
       hn::Sub(hn::Mul(splat(search.scale), levels), splat(search.values[position]));
   return hn::Mul(hn::Mul(splat(search.weights[position]), difference), difference);
 }
 
-// Eight or sixteen levels of `levels`, whose eight entries repeat.
+// Loads eight or sixteen numbers from `levels`, whose eight entries repeat.
 HWY_INLINE Float load_levels(const float* levels) {
   if constexpr (kLanes == 16) {
     const hn::Rebind<float, hn::Half<FloatTag>> half;
@@ -63,7 +63,7 @@ struct ErrorTable {
     }
   }
 
-  // The errors of the levels in the lowest bits of `codes`. Longer vectors ignore higher bits.
+  // The errors of the levels in the lowest bits of `codes`. Longer vectors ignore the higher bits.
   HWY_INLINE Float at(size_t position, Int codes) const {
     if constexpr (kLanes >= 8) {
       return hn::TableLookupLanes(low[position], hn::IndicesFromVec(kF, codes));
@@ -77,7 +77,7 @@ struct ErrorTable {
     }
   }
 
-  // The sum over all positions.
+  // The sum of errors over all positions.
   HWY_INLINE Float sum(Int codes) const {
     Float out = at(0, codes);
     HWY_UNROLL(7)
@@ -89,7 +89,7 @@ struct ErrorTable {
   }
 };
 
-// The packed point; kBits 2 or 3.
+// Returns the packed point; kBits is 2 or 3.
 template <int kBits>
 uint16_t nearest_lanes(const IqGrid& grid, uint32_t packed, const PointSearch& search) {
   const uint16_t* about = grid.points_about(packed);

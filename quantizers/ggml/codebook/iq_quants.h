@@ -1,13 +1,13 @@
-// IQ1, IQ2 and IQ3, ggml's types with codebooks: their blocks, byte for byte, and the functions
-// that encode and decode them. All hold 256 values.
+// IQ1, IQ2 and IQ3, ggml's types with codebooks: their blocks byte by byte, and the functions that
+// encode and decode them. Each block holds 256 values.
 //
-// Notation as in k_layout.h. P is a point of the type's codebook: the levels of 8 neighbors, or
-// of 4 (IQ3), by its number n (iq_grid.h). A group is 8 values; its sign byte has bit j set where
-// value j is negative. Seven sign bits stand for eight: the eighth makes their number even.
+// Notation as in k_layout.h. P is a point of the type's codebook with index n: the levels of 8
+// neighbors, or of 4 (IQ3) (iq_grid.h). A group is 8 values; its sign byte has bit j set if value j
+// is negative. Seven stored sign bits imply the eighth, because an even number is set.
 //
 // Arguments as in block_functions.h.
-// Note: ggml encodes IQ1_S, IQ2_XXS and IQ2_XS with weights only. Without, IQ1_S and these are
-// weighted by the squares of the values here; callers that write files refuse that.
+// Note: ggml encodes IQ1_S, IQ2_XXS and IQ2_XS only with weights. Without, these functions weigh by
+// the squares of the values; callers that write files reject that.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c, ggml/src/ggml-common.h.
 #pragma once
 
@@ -96,8 +96,8 @@ struct [[gnu::packed]] BlockIq1M {
   }
 };
 
-// For encode_iq_blocks() and encode_iq_rows_weighted(): one block; the first argument is the scalar
-// twin of the search, or the one with vectors. `column_weights` may be null.
+// Encode one block, for encode_iq_blocks() and encode_iq_rows_weighted(). The first argument is the
+// search: the scalar twin or the one with vectors. `column_weights` may be null.
 void encode_iq_block(TryIqScales search, const float* values, const float* column_weights,
                      BlockIq2Xxs& out);
 void encode_iq_block(TryIqScales search, const float* values, const float* column_weights,

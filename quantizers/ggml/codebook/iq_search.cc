@@ -36,7 +36,7 @@ void add_group(const IqRun& run, const IqGrid& grid, uint32_t group, uint32_t pa
   }
 }
 
-// Groups named by `which` move to the points that `scale` leads to; `fit` gets the scale for them.
+// Moves the groups in `which` to the points for `scale`, and sets the scale of `fit` for them.
 void refine(TryIqScales try_scales, const IqRun& run, const IqGrid& grid, uint32_t which,
             IqFit& fit) {
   IqTries tries;
@@ -111,7 +111,7 @@ IqFit fit_iq_scale(TryIqScales try_scales, const IqRun& run, const IqGrid& grid,
   }
   if (rule.always || (rule.refines_all && moved != 0)) moved = every;
   if (moved != 0 && fit.scale > 0) refine(try_scales, run, grid, moved, fit);
-  // Where squares overflow the original stops; an infinite scale is refused by whoever encodes.
+  // If squares overflow, the original stops; here, the caller rejects an infinite scale.
   if (fit.scale != fit.scale) fit.scale = std::numeric_limits<float>::infinity();
   return fit;
 }

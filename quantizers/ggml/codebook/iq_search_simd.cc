@@ -1,6 +1,6 @@
-// Kernels of IQ2 and IQ3. For rounding and for sums a lane is one of the scales that are tried, so
-// that each adds up its values in their order; for what rounds to no point, a lane is a point
-// about it (iq_nearest_simd.h).
+// Kernels of IQ2 and IQ3. For rounding and sums, a lane is one of the tried scales, so that each
+// adds up its values in order; for groups that are not rounded to a point, a lane is a near point
+// (iq_nearest_simd.h).
 #include <cstddef>
 #include <cstdint>
 
@@ -20,7 +20,7 @@ namespace ckpt::HWY_NAMESPACE {
 namespace {
 
 constexpr float kOddLevels[8] = {1, 3, 5, 7, 9, 11, 13, 15};
-// Levels of two bits, repeated; the fourth is never chosen.
+// Levels of two bits, repeated. The fourth is never chosen.
 constexpr float kThreeLevels[8] = {1, 3, 5, 7, 1, 3, 5, 7};
 
 // Rounds all groups for the tries `t` to t + kLanes - 1.
@@ -31,7 +31,7 @@ HWY_INLINE void round_tries(const IqRun& run, int32_t top, size_t t, IqTries& tr
   for (size_t k = 0; k < run.count / kDims; ++k) {
     Int packed = hn::Zero(kI);
     HWY_UNROLL(8)
-    for (size_t i = 1; i <= kDims; ++i) {  // the last value first: it has the highest bits
+    for (size_t i = 1; i <= kDims; ++i) {  // from the last value, which has the highest bits
       const Float value = splat(run.values[k * kDims + kDims - i]);
       const Float steps = hn::Mul(splat(0.5f), hn::Sub(hn::Mul(inverse, value), splat(1.0f)));
       const Int level = clamp_int(round_to_int_lanes(steps), 0, top);
@@ -64,7 +64,7 @@ HWY_INLINE void sum_tries_of(const IqRun& run, size_t t, IqTries& tries) {
 template <int kBits>
 void try_scales_of(const IqRun& run, const IqGrid& grid, IqTries& tries) {
   constexpr size_t kDims = kBits == 3 ? 4 : 8;
-  // Lanes without a try do as the first does.
+  // Lanes without a try repeat the first one.
   for (size_t t = tries.count; t % kLanes != 0; ++t) tries.inverses[t] = tries.inverses[0];
   const auto top = static_cast<int32_t>(grid.levels) - 1;
   for (size_t t = 0; t < tries.count; t += kLanes) round_tries<kBits>(run, top, t, tries);

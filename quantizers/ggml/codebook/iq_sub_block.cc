@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kSignGroup = 8;
 
-// The value whose change of sign costs least.
+// The index of the value whose change of sign costs least.
 uint32_t cheapest_to_flip(const float* values, const float* weights) {
   uint32_t best = 0;
   float least = weights[0] * values[0] * values[0];
@@ -24,8 +24,8 @@ uint32_t cheapest_to_flip(const float* values, const float* weights) {
   return best;
 }
 
-// Magnitudes of eight values; returns their signs. Where the signs must be even in number, one
-// magnitude may become negative.
+// Stores the magnitudes of eight values and returns their signs. If the number of negative signs
+// must be even, one magnitude may become negative.
 uint8_t split_signs(const float* values, const float* weights, bool even, float* magnitudes) {
   uint32_t signs = 0;
   for (uint32_t i = 0; i < kSignGroup; ++i) {
@@ -55,7 +55,7 @@ struct IqSubInput {
   float variance;
 };
 
-// The scale that tries go out from; its `largest` is 0 for a sub-block without any.
+// The scale at which tries start; its `largest` is 0 for a sub-block of zeros.
 IqStart start_of(const IqKind& kind, const IqRun& run) {
   float largest = run.values[0];
   for (uint32_t i = 1; i < run.count; ++i) {

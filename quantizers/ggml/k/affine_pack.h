@@ -1,10 +1,10 @@
-// Final codes and bytes of K-quants with minimums, whose levels are known, in memory order.
+// Computes final codes and bytes of K-quants with minimums from known levels, in memory order.
 //
 // code = clamp(round((x + minimum) / scale), 0, top). Bytes: k_layout.h.
 //
-// Note: where scale is 0 the code is that of the search, found again from
-// the inverse and start that won it. Quotients may be huge, so the rounding is ggml's in full.
-// Included once for each target by *_simd.cc files only.
+// Note: if scale is 0, the code is that of the search, computed again from the inverse and start
+// that won. Quotients may be huge, so the rounding is ggml's full one. Included once per target by
+// *_simd.cc files only.
 #if defined(CKPT_SIMD_AFFINE_PACK_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CKPT_SIMD_AFFINE_PACK_H
 #undef CKPT_SIMD_AFFINE_PACK_H
@@ -21,7 +21,7 @@ HWY_BEFORE_NAMESPACE();
 namespace ckpt::HWY_NAMESPACE {
 namespace {
 
-// Results of the searches of a batch, by sub-block.
+// The results of a batch's searches, by sub-block.
 template <size_t kSubs>
 struct BatchSearchResults {
   alignas(64) float scale[kSubs * kLanes];
@@ -33,11 +33,11 @@ struct BatchSearchResults {
   AffineSearchResults places() { return {scale, minimum, inverse, start, weight, bad}; }
 };
 
-// Levels of the scales or of the minimums of a batch.
+// The levels of a batch's scales, or of its minimums.
 template <size_t kSubs>
 struct BatchLevels {
   alignas(64) float level[kSubs * kLanes];  // level j of block b at [j kLanes + b]
-  alignas(64) float scale[kLanes];          // the half float below
+  alignas(64) float scale[kLanes];          // value of `half`
   alignas(64) int32_t half[kLanes];
   alignas(64) int32_t bad[kLanes];
 };
@@ -50,7 +50,7 @@ HWY_INLINE void store_batch_scale(Float scale, Mask bad, BatchLevels<kSubs>& out
   hn::Store(flags(bad), kI, out.bad);
 }
 
-// `levels`: of the scales, then of the minimums.
+// levels[0] belongs to the scales, levels[1] to the minimums.
 template <size_t kSubs>
 HWY_INLINE bool is_bad(const BatchSearchResults<kSubs>& found, const BatchLevels<kSubs>* levels,
                        size_t b) {
@@ -59,13 +59,13 @@ HWY_INLINE bool is_bad(const BatchSearchResults<kSubs>& found, const BatchLevels
   return bad != 0;
 }
 
-// Of one sub-block.
+// The parameters for rounding one sub-block.
 struct AffineRounding {
-  float scale, minimum;  // as stored
-  float inverse, start;  // of the search
+  float scale, minimum;  // stored values
+  float inverse, start;  // values of the search
 };
 
-// kLanes values of one sub-block.
+// Returns the codes of kLanes values of one sub-block.
 template <int32_t kTop>
 HWY_INLINE Int affine_codes(const float* values, const AffineRounding& r) {
   const Float x = hn::LoadU(kF, values);
@@ -90,12 +90,12 @@ HWY_INLINE void pack_codes(const float* values, const AffineRounding* roundings,
   }
 }
 
-template <class Block>  // with sub-blocks of 32
+template <class Block>  // with sub-blocks of 32 values
 HWY_INLINE void pack_codes(const float* values, const AffineRounding* roundings, Block& out) {
   uint8_t* bytes = out.codes;
   for (size_t i = 0; i < 32; i += kLanes) {
     Int fifth = splat_int(0);
-    for (size_t c = 4; c-- > 0;) {  // last sub-blocks first: they end in the uppermost bits
+    for (size_t c = 4; c-- > 0;) {  // in reverse: the last ones end in the top bits
       const float* from = values + 64 * c + i;
       Int low = affine_codes<Block::kTop>(from, roundings[2 * c]);
       const Int high = affine_codes<Block::kTop>(from + 32, roundings[2 * c + 1]);

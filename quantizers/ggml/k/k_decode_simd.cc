@@ -1,7 +1,7 @@
 // Kernels that decode K-quants: kLanes codes at a time.
 //
-// value = (d S) q - (dmin M), or (d S) (q - middle), each product rounded. Which codes share bytes:
-// k_layout.h. A vector never leaves its sub-block, since kLanes is at most 16.
+// value = (d S) q - (dmin M), or (d S) (q - middle), each product rounded. k_layout.h shows which
+// codes share bytes. A vector stays within its sub-block, since kLanes is at most 16.
 //
 // Note: Q6_K's levels S are signed bytes, Q3_K's are stored plus 32.
 #include <cstddef>
@@ -28,13 +28,13 @@ HWY_INLINE Int load_bytes(const uint8_t* from) {
   return hn::PromoteTo(kI, hn::LoadU(ByteTag(), from));
 }
 
-// Bits first..first + kBits - 1.
+// Returns bits first..first + kBits - 1.
 template <int kBits>
 HWY_INLINE Int bits_from(Int value, size_t first) {
   return hn::And(hn::ShiftRightSame(value, static_cast<int>(first)), splat_int((1 << kBits) - 1));
 }
 
-// `bit` in the lanes where bit j of value is set.
+// Returns `bit` in the lanes where bit j of the value is set.
 HWY_INLINE Int bit_if_set(Int value, size_t j, int32_t bit) {
   return hn::IfThenElseZero(hn::TestBit(value, splat_int(int32_t{1} << j)), splat_int(bit));
 }
@@ -81,7 +81,7 @@ HWY_INLINE void decode_block(const BlockQ3K& block, float* values) {
   }
 }
 
-template <class Block>  // with sub-blocks of 32
+template <class Block>  // with sub-blocks of 32 values
 HWY_INLINE void decode_block(const Block& block, float* values) {
   const float d = float_from_f16(block.d);
   const float dmin = float_from_f16(block.dmin);

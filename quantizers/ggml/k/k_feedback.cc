@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kFeedbackBlock = 256;
 
-// The nearest number; `given` where the scale is 0 and all stand for one value.
+// The nearest number, or `given` if the scale is 0, where all numbers represent the same value.
 float nearest_number(const KRun& run, const KSubBlock& sub, float value, float given) {
   if (sub.scale == 0) return given;
   const float exact = (value + sub.minimum) / sub.scale;
@@ -21,8 +21,8 @@ float nearest_number(const KRun& run, const KSubBlock& sub, float value, float g
   return static_cast<float>(round_to_int(exact));
 }
 
-// Rounds `values` of one row, of which it makes what is left of them, to what number_of(column,
-// value, sub-block) gives. Gives the cost.
+// Rounds `values` of one row to number_of(column, value, sub-block), turning them into remainders.
+// Returns the cost.
 template <class NumberOf>
 float round_row(const KRun& run, const KRunRows& rows, size_t lane, std::vector<float> values,
                 const NumberOf& number_of) {
@@ -54,7 +54,7 @@ class FeedbackRounding {
         values_(uint64_t{feedback.run_values} * kRunRows),
         numbers_(values_.size()) {}
 
-  // Rows [first, first + kRunRows), those behind the last left out.
+  // Rounds rows [first, first + kRunRows), skipping those after the last row.
   void round(uint64_t first) {
     first_ = first;
     count_ = std::min<uint64_t>(kRunRows, rows_.rows() - first);
@@ -87,7 +87,7 @@ class FeedbackRounding {
     }
   }
 
-  // Of the run that begins at column `first`. Lanes without a row hold what the last rows had.
+  // Rounds the run that begins at column `first`. Lanes without a row keep earlier content.
   void round_run(uint64_t first) {
     const uint32_t n = feedback_.run_values;
     constexpr int32_t kLowest = Block::kLowest;
@@ -116,7 +116,7 @@ class FeedbackRounding {
   uint64_t row_blocks_, row_subs_;
   std::vector<uint8_t> codes_;            // [kRunRows][columns]
   std::vector<float> scales_, minimums_;  // [sub-blocks][kRunRows]
-  std::vector<float> values_, numbers_;   // [columns of a run][kRunRows]
+  std::vector<float> values_, numbers_;   // [columns per run][kRunRows]
   uint64_t first_ = 0;
   size_t count_ = 0;
 };

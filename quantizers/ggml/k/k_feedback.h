@@ -1,10 +1,10 @@
-// Codes of K-quants rounded again with error feedback (core/chunks/error_feedback.h),
-// under the scales and minimums that the blocks have.
+// Rounds codes of K-quants again with error feedback (core/chunks/error_feedback.h), keeping the
+// scales and minimums of the blocks.
 //
-// For each row and run of columns separately: the values are rounded from the first to the last,
-// and later values compensate for the effect of an error on the output. A run keeps its codes if
-// the new ones do not have a lower cost under the same second moments, so a block never gets worse
-// by that measure. Runs may begin and end anywhere in a block.
+// Each run of columns in each row is handled separately: values are rounded from first to last, and
+// later values compensate for the effect of errors on the output. A run keeps its codes unless the
+// new ones cost less under the same second moments, so no block gets worse by that measure. Runs
+// may begin and end anywhere in a block.
 #pragma once
 
 #include "core/model/codec.h"
@@ -12,8 +12,8 @@
 
 namespace ckpt {
 
-// `blocks` hold what an encoder made of the same rows; their scales stay. Requires: a run divides
-// the row.
+// `blocks` hold an encoder's result for the same rows; their scales stay. Requires: the run length
+// divides the row length.
 template <class Block>
 void round_with_feedback(ConstFloatRows rows, const ErrorFeedback& feedback, Block* blocks);
 

@@ -1,9 +1,9 @@
-// Kernel of k_feedback_run.h: a row in each lane.
+// The kernel of k_feedback_run.h: a row in each lane.
 //
-// Columns go in blocks of kBlock. Within one, each is corrected by all errors before it when its
-// turn comes; then all columns behind the block are corrected by its errors at once, first to last,
-// so that each value sees its corrections in the scalar twin's order. The numbers that are there
-// and the new ones take turns: while the divisions of one wait, the other runs.
+// Columns are processed in blocks of kBlock. Within a block, each is corrected by all earlier
+// errors just before it is rounded; then all columns after the block are corrected by its errors
+// together, first to last, so that each value receives its corrections in the scalar twin's order.
+// The existing numbers and the new ones alternate, so that divisions overlap.
 #include <algorithm>
 #include <vector>
 
@@ -23,7 +23,7 @@ namespace {
 
 constexpr uint32_t kBlock = 8;
 
-// Remainders of the values of kLanes rows, with the existing numbers and with new ones.
+// Remainders of the values of kLanes rows, for the existing numbers and for the new ones.
 struct Attempts {
   explicit Attempts(uint32_t columns)
       : given(uint64_t{columns} * kLanes), made(given.size()), numbers(given.size()) {}
@@ -32,7 +32,7 @@ struct Attempts {
   Float given_cost = hn::Zero(kF), made_cost = hn::Zero(kF);
 };
 
-// Of the first `count` columns of a block.
+// The errors of the first `count` columns of a block.
 struct Errors {
   Float given[kBlock], made[kBlock];
   uint32_t count = 0;
@@ -42,7 +42,7 @@ struct Pair {
   Float given, made;
 };
 
-// Column `at`, corrected by errors, whose factors for it begin at `factors`.
+// Returns column `at`, corrected by errors whose factors begin at `factors`.
 HWY_INLINE Pair corrected(const Attempts& attempts, uint64_t at, const float* factors,
                           const KRun& run, const Errors& errors) {
   Pair out{hn::LoadU(kF, attempts.given.data() + at * kLanes),
@@ -55,7 +55,7 @@ HWY_INLINE Pair corrected(const Attempts& attempts, uint64_t at, const float* fa
   return out;
 }
 
-// The nearest number; `given` where the scale is 0 and all stand for one value.
+// The nearest number, or `given` if the scale is 0, where all numbers represent the same value.
 HWY_INLINE Float nearest_number(const KRun& run, Float value, Float scale, Float minimum,
                                 Float given) {
   const Float exact = hn::Div(hn::Add(value, minimum), scale);
@@ -66,7 +66,7 @@ HWY_INLINE Float nearest_number(const KRun& run, Float value, Float scale, Float
   return hn::IfThenElse(hn::Eq(scale, hn::Zero(kF)), given, number);
 }
 
-// Rounds the block of columns from `first` on of the rows from `lane` on.
+// Rounds the block of columns from `first` on, for the rows from `lane` on.
 HWY_INLINE void round_block(const KRun& run, const KRunRows& rows, size_t lane, uint32_t first,
                             Attempts& attempts) {
   Errors errors;
@@ -90,7 +90,7 @@ HWY_INLINE void round_block(const KRun& run, const KRunRows& rows, size_t lane, 
         hn::Add(attempts.made_cost, hn::Mul(weight, hn::Mul(errors.made[i], errors.made[i])));
     hn::StoreU(made, kF, attempts.numbers.data() + at * kLanes);
   }
-  if (count < kBlock) return;  // the last ones
+  if (count < kBlock) return;  // the last columns
   errors.count = kBlock;
   for (uint64_t k = first + kBlock; k < run.columns; ++k) {
     const Pair values = corrected(attempts, k, factors + k, run, errors);

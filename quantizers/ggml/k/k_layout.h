@@ -1,13 +1,13 @@
 // The blocks of ggml's K-quants, byte for byte.
 //
-// A drawing names the bytes of a block from its first; "lo/hi e,f" is a byte whose low nibble
+// A drawing names the bytes of a block from the first one; "lo/hi e,f" is a byte whose low nibble
 // belongs to value e and whose high nibble to value f. d, m and dmin are IEEE half floats,
 // little-endian. S and M are 6-bit scales and minimums of sub-blocks of kSubValues, q the code of a
 // value, from 0 (the value kLowest) to kTop.
 //
-// Note: neighbors do not share a byte: value j shares one with j+32. Q3_K and Q6_K keep d behind
-// the codes.
-// Blocks are packed: they may be at any address, so no pointer to a member may be taken.
+// Note: adjacent values do not share a byte: value j shares one with j+32. Q3_K and Q6_K store d
+// after the codes. Blocks are packed: they may be at any address, so no pointer to a member may be
+// taken.
 //
 // Source: llama.cpp ggml/src/ggml-common.h. Formulas and searches: docs/formats/ggml_types.md.
 #pragma once
@@ -77,7 +77,7 @@ struct [[gnu::packed]] BlockQ6K {
   uint16_t d;
 };
 
-// The name in functions and the block of each type, by the values of its sub-blocks.
+// The name in functions and the block struct of each type, grouped by sub-block size.
 #define CKPT_K_TYPES_OF_16(ROW) ROW(q2_k, BlockQ2K) ROW(q3_k, BlockQ3K) ROW(q6_k, BlockQ6K)
 #define CKPT_K_TYPES_OF_32(ROW) ROW(q4_k, BlockQ4K) ROW(q5_k, BlockQ5K)
 #define CKPT_K_TYPES(ROW) CKPT_K_TYPES_OF_16(ROW) CKPT_K_TYPES_OF_32(ROW)

@@ -1,7 +1,7 @@
-// Scales, minimums and codes in the bytes of 256-value blocks; drawings: k_layout.h.
+// Converts scales, minimums and codes to the bytes of 256-value blocks, drawn in k_layout.h.
 //
-// Note: searches of ggml may leave more than 6 bits in a level; the upper
-// ones end where ggml's do.
+// Note: ggml's searches may leave more than 6 bits in a level; the upper bits end up where ggml
+// puts them.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace ckpt {
 
-// Scale and minimum of each sub-block as stored in blocks with sub-blocks of 32.
+// The stored scale and minimum of each sub-block, for blocks with sub-blocks of 32.
 struct Levels {
   uint8_t scales[8];
   uint8_t minimums[8];
@@ -28,7 +28,7 @@ inline void pack_levels(const uint8_t* s, const uint8_t* m, uint8_t* packed) {
   }
 }
 
-// Into a block: levels of scales and minimums, or of signed scales plus 32.
+// Pack levels of scales and minimums, or of signed scales plus 32, into a block.
 inline void pack_levels(const uint8_t* s, const uint8_t* m, BlockQ2K& out) {
   for (int j = 0; j < 16; ++j) out.scales[j] = static_cast<uint8_t>(s[j] | m[j] << 4);
 }
@@ -41,7 +41,7 @@ inline void pack_levels(const uint8_t* s, BlockQ3K& out) {
                                              s[j + 12] >> 4 << 6);
   }
 }
-template <class Block>  // with sub-blocks of 32
+template <class Block>  // with sub-blocks of 32 values
 void pack_levels(const uint8_t* s, const uint8_t* m, Block& out) {
   pack_levels(s, m, out.scales);
 }
@@ -57,14 +57,14 @@ inline Levels unpack_levels(const uint8_t* packed) {
   return out;
 }
 
-// S - 32 of sub-block j of Q3_K.
+// Returns S - 32 of sub-block j of Q3_K.
 inline int level_at(const BlockQ3K& block, uint32_t j) {
   const int low = j < 8 ? block.scales[j] & 15 : block.scales[j - 8] >> 4;
   const int high = block.scales[8 + j % 4] >> (j / 4 * 2) & 3;
   return (low | high << 4) - 32;
 }
 
-// Two bits of each code, four codes a byte, as Q2_K and Q3_K have them.
+// Packs two bits of each code, four codes per byte, as Q2_K and Q3_K store them.
 inline void pack_low_bits(const uint8_t* codes, uint8_t* packed) {
   for (uint32_t i = 0; i < 64; ++i) {
     const uint8_t* q = codes + i / 32 * 128 + i % 32;
@@ -73,7 +73,7 @@ inline void pack_low_bits(const uint8_t* codes, uint8_t* packed) {
   }
 }
 
-// `codes` are those of the 256 values, in order.
+// `codes` are those of the 256 values in order.
 inline void pack_codes(const uint8_t* codes, BlockQ2K& out) { pack_low_bits(codes, out.codes); }
 
 inline void pack_codes(const uint8_t* codes, BlockQ3K& out) {
@@ -85,7 +85,7 @@ inline void pack_codes(const uint8_t* codes, BlockQ3K& out) {
   pack_low_bits(codes, out.codes);
 }
 
-template <class Block>  // with sub-blocks of 32
+template <class Block>  // with sub-blocks of 32 values
 void pack_codes(const uint8_t* codes, Block& out) {
   for (uint32_t i = 0; i < 128; ++i) {
     const uint8_t* pair = codes + i / 32 * 64 + i % 32;
@@ -113,7 +113,7 @@ inline void pack_codes(const uint8_t* codes, BlockQ6K& out) {
   }
 }
 
-// The other way.
+// Restore the codes from a block.
 inline void unpack_codes(const BlockQ2K& in, uint8_t* codes) {
   for (uint32_t i = 0; i < 256; ++i) {
     codes[i] = in.codes[i / 128 * 32 + i % 32] >> (i % 128 / 32 * 2) & 3;
@@ -127,7 +127,7 @@ inline void unpack_codes(const BlockQ3K& in, uint8_t* codes) {
   }
 }
 
-template <class Block>  // with sub-blocks of 32
+template <class Block>  // with sub-blocks of 32 values
 void unpack_codes(const Block& in, uint8_t* codes) {
   for (uint32_t i = 0; i < 256; ++i) {
     const int low = in.codes[i / 64 * 32 + i % 32] >> (i / 32 % 2 * 4) & 15;
@@ -149,7 +149,7 @@ inline void unpack_codes(const BlockQ6K& in, uint8_t* codes) {
   }
 }
 
-// Stored value = scale x (code + kLowest) - minimum, of the values of one sub-block.
+// For values of one sub-block: stored value = scale x (code + kLowest) - minimum.
 struct KSubBlock {
   float scale, minimum;
 };
@@ -164,14 +164,14 @@ inline KSubBlock sub_block_of(const BlockQ3K& block, uint32_t sub) {
 inline KSubBlock sub_block_of(const BlockQ6K& block, uint32_t sub) {
   return {float_from_f16(block.d) * static_cast<float>(block.scales[sub]), 0};
 }
-template <class Block>  // with sub-blocks of 32
+template <class Block>  // with sub-blocks of 32 values
 KSubBlock sub_block_of(const Block& block, uint32_t sub) {
   const Levels levels = unpack_levels(block.scales);
   return {float_from_f16(block.d) * static_cast<float>(levels.scales[sub]),
           float_from_f16(block.dmin) * static_cast<float>(levels.minimums[sub])};
 }
 
-// With the rounded scales in `out`, the final codes, except where a scale is 0.
+// Computes the final codes with the rounded scales in `out`, except where a scale is 0.
 template <class Block>
 void finish_codes(const float* values, uint8_t* codes, Block& out) {
   constexpr uint32_t kSub = Block::kSubValues;
@@ -187,7 +187,7 @@ void finish_codes(const float* values, uint8_t* codes, Block& out) {
   pack_codes(codes, out);
 }
 
-// Codes at the ends (quantizers/extreme_codes.h).
+// Counts codes at the ends of the range (quantizers/extreme_codes.h).
 template <class Block>
 uint64_t count_extreme_codes(const Block& block) requires requires {
   Block::kSubValues;

@@ -1,4 +1,4 @@
-// Encoding and decoding of ggml's 256-value types, the K-quants. Blocks are independent.
+// Encodes and decodes ggml's 256-value types, the K-quants. Blocks are independent.
 //
 // Note: in types with minimums each accepted candidate of the search moves the minimum that later
 // candidates start from.

@@ -1,13 +1,14 @@
-// The search of k_search.h for types with minimums: two blocks of 8 sub-blocks side by side.
+// The search of k_search.h for types with minimums: two blocks of 8 sub-blocks in parallel.
 //
-// Sums over a sub-block with codes q fixed (A = sum w q, B = sum w q^2, C = sum w q x,
-// W = sum w, X = sum w x):
+// Sums over a sub-block for fixed codes q (A = sum w q, B = sum w q^2, C = sum w q x, W = sum w, X
+// = sum w x):
 //
 //   best scale s = (W C - X A) / D, minimum m = (A C - B X) / D, D = W B - A^2
-//   other scale s + t, best minimum then m + A t / W: the error grows by (B - A^2 / W) t^2
-//   another minimum by u from there: it grows by W u^2
+//   another scale s + t, with the best minimum m + A t / W, increases the error by (B - A^2 / W)
+//   t^2
+//   another minimum, u away from that, increases it by W u^2
 //
-// and of a block, with scales d S and minimums e M: d and e solve
+// For a block with scales d S and minimums e M, d and e solve
 //   d sum S^2 B - e sum S M A = sum S C        d sum S M A - e sum M^2 W = sum M X
 #include <algorithm>
 #include <array>
@@ -22,8 +23,8 @@ namespace {
 
 constexpr size_t kBlock = 256, kSub = 32, kSubs = 8;
 constexpr size_t kBlocks = kSearchSubs / kSubs;
-constexpr int kReach = 2;   // neighbors of a level that a sweep tries, to each side
-constexpr int kSweeps = 2;  // with new d and dmin after each
+constexpr int kReach = 2;   // neighbors on each side that a sweep tries
+constexpr int kSweeps = 2;  // each followed by new d and dmin
 constexpr size_t kRestarts = 2;
 constexpr int kSteps = 24;  // other d and dmin: largest scale / 64 ... largest scale / 45.6
 
@@ -33,7 +34,7 @@ struct Batch {
   float value_sums[kSearchSubs];   // X
 };
 
-// The stored scales of a batch, and the error of each sub-block with them.
+// The stored scales of a batch, and the error of each sub-block under them.
 struct Choice {
   std::array<uint16_t, kBlocks> d, dmin;
   std::array<uint8_t, kSearchSubs> scales, minimums;
@@ -58,7 +59,7 @@ void take_block(Choice& to, const Choice& from, size_t block) {
   }
 }
 
-// Blocks of `other` with a lower error replace those of `best`.
+// Replaces blocks of `best` by those of `other` with a lower error.
 void take_better(Choice& best, const Choice& other) {
   for (size_t b = 0; b < kBlocks; ++b) {
     if (other.error(b) < best.error(b)) take_block(best, other, b);
@@ -85,10 +86,10 @@ void rate(const Batch& batch, Choice& choice) {
   std::copy_n(found.errors, kSearchSubs, choice.errors.begin());
 }
 
-constexpr int kNear = 2 * kReach + 1;  // a level and its neighbors
+constexpr int kNear = 2 * kReach + 1;  // number of a level and its neighbors
 constexpr int kMiddle = kNear * kNear / 2;
 
-// Neighbors of the levels of a choice, and their values.
+// The neighbors of a choice's levels, and their values.
 struct Neighbors {
   std::array<std::array<uint8_t, kSearchSubs>, kNear> levels;
   std::array<std::array<float, kSearchSubs>, kNear> numbers;
@@ -104,13 +105,13 @@ struct Neighbors {
   }
 };
 
-// All neighbors of the levels, each sub-block for itself.
+// Tries all neighbors of the levels, independently for each sub-block.
 void sweep(const Batch& batch, Choice& choice) {
   constexpr size_t kFits = 4;
   const Neighbors scales(choice.scales, choice.d), minimums(choice.minimums, choice.dmin);
   std::array<SearchFit, kFits> fits;
   std::array<SearchErrors, kFits> found;
-  std::array<int, kSearchSubs> picks;  // which neighbor is best
+  std::array<int, kSearchSubs> picks;  // index of the best neighbor
   picks.fill(kMiddle);
   for (int first = 0; first < kNear * kNear; first += static_cast<int>(kFits)) {
     const size_t count = std::min(kFits, static_cast<size_t>(kNear * kNear - first));
@@ -135,7 +136,7 @@ void sweep(const Batch& batch, Choice& choice) {
   }
 }
 
-// d and dmin of least squares for one block; false when there are none.
+// Solves d and dmin of one block by least squares; false if there is no solution.
 bool solve(const Batch& batch, const SearchSums& sums, size_t block, Choice& choice) {
   double aa = 0, ab = 0, bb = 0, ax = 0, bx = 0;
   for (size_t j = kSubs * block; j < kSubs * (block + 1); ++j) {
@@ -177,7 +178,7 @@ void descend(const Batch& batch, Choice& choice) {
   }
 }
 
-// Scales and minimums as they would be best, and the sums with their codes.
+// The best unquantized scales and minimums, and the sums with their codes.
 struct Targets {
   SearchFit fit;
   SearchSums sums;
@@ -215,7 +216,7 @@ uint8_t level_of(float value) {
   return static_cast<uint8_t>((value + 12582912.0f) - 12582912.0f);
 }
 
-// Half floats of `largest` / 64 and so on, without those that are not above zero.
+// Calls `function` with the half floats of `largest` / 64 and so on that are above zero and finite.
 template <class Function>
 void for_each_step(float largest, Function function) {
   for (int k = 0; k < kSteps; ++k) {
@@ -225,11 +226,11 @@ void for_each_step(float largest, Function function) {
 }
 
 struct RatedScale {
-  float growth = INFINITY;  // of the error over that of the targets
+  float growth = INFINITY;  // of the error, above that of the targets
   uint16_t half = 0;
 };
 
-// The d that promise most, best first.
+// Returns the most promising d, best first.
 std::array<RatedScale, kRestarts> find_steps(const Batch& batch, const Targets& targets,
                                              size_t first) {
   const float* scales = targets.fit.scales + first;
@@ -251,7 +252,7 @@ std::array<RatedScale, kRestarts> find_steps(const Batch& batch, const Targets& 
   return best;
 }
 
-// With that d: levels of the scales, the dmin that promises most and levels of the minimums.
+// With the given d, sets levels of scales, the most promising dmin and levels of minimums.
 void take_step(const Batch& batch, const Targets& targets, size_t block, Choice& choice) {
   const float step = float_from_f16(choice.d[block]);
   const size_t first = kSubs * block;
@@ -298,7 +299,7 @@ void restart(const Batch& batch, Choice& best) {
   }
 }
 
-// `values` and `weights` have one pointer for each block.
+// `values` and `weights` have one pointer per block.
 template <class Block>
 void fill(std::span<const float* const> values, std::span<const float* const> weights,
           Batch& batch) {
@@ -366,7 +367,7 @@ void search_batch(const Batch& batch, std::span<Block* const> blocks) {
 
 }  // namespace
 
-// The last of an odd number of blocks is searched together with itself.
+// If the number of blocks is odd, the last one is searched together with itself.
 template <class Block>
 void search_affine(ConstFloatRows rows, std::span<const float> weights, Block* blocks) {
   const uint64_t row_blocks = rows.row_values / kBlock, count = rows.values.size() / kBlock;

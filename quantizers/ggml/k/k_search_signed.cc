@@ -1,10 +1,10 @@
 // The search of k_search.h for Q6_K: one block of 16 sub-blocks with a signed scale each.
 //
-// With codes q fixed (B = sum w q^2, C = sum w q x) the best scale of a sub-block is s = C / B, and
-// another one, s + t, adds B t^2 to the error. Scales of a block are d S: d = sum S C / sum S^2 B.
+// For fixed codes q (B = sum w q^2, C = sum w q x) the best scale of a sub-block is s = C / B, and
+// another scale s + t adds B t^2 to the error. Scales of a block are d S: d = sum S C / sum S^2 B.
 //
-// Note: codes are -32..31 here and 0..63 in the bytes; the lanes' minimums
-// are 0, which leaves products as they are read back.
+// Note: codes are -32..31 here but 0..63 in the bytes; the lanes' minimums are 0, so products are
+// the same as when read back.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -21,7 +21,7 @@ static_assert(kSubs == kSearchSubs);
 constexpr size_t kSweeps = 2, kRestarts = 2;
 constexpr int kSteps = 24;  // other d: scale of largest magnitude / -128.5 ... / -94
 
-// The stored scales of a block, and the error of each sub-block with them.
+// The stored scales of a block, and the error of each sub-block under them.
 struct Choice {
   uint16_t d;
   std::array<int8_t, kSubs> scales;
@@ -69,7 +69,7 @@ void sweep(const SearchGroup& group, Choice& choice) {
   }
 }
 
-// d of least squares.
+// Solves for d by least squares.
 void refit(const SearchGroup& group, Choice& choice) {
   SearchSums sums;
   find_search_sums(group, fit_of(choice.d, choice.scales), sums);
@@ -100,7 +100,7 @@ int8_t level_of(float value) {
   return static_cast<int8_t>((value + 12582912.0f) - 12582912.0f);
 }
 
-// Scales as they would be best, and the sums with their codes.
+// The best unquantized scales, and the sums with their codes.
 struct Targets {
   SearchFit fit;
   SearchSums sums;
@@ -124,11 +124,11 @@ Targets find_targets(const SearchGroup& group, const Choice& choice) {
 }
 
 struct RatedScale {
-  float growth = INFINITY;  // of the error over that of the targets
+  float growth = INFINITY;  // of the error, above that of the targets
   Choice choice;
 };
 
-// The d that promise most with levels of their scales, best first.
+// Returns the most promising d, with levels for the scales, best first.
 std::array<RatedScale, kRestarts> find_steps(const Targets& targets) {
   std::array<RatedScale, kRestarts> best;
   for (int k = 0; k < kSteps; ++k) {

@@ -1,6 +1,6 @@
-// The sums of k_search.h with vectors, one sub-block in each lane: the numbers of their twins.
+// The sums of k_search.h with vectors, one sub-block per lane. They equal those of their twins.
 //
-// Four candidates are tried on a value at once, so that their chains of additions overlap.
+// Four candidates are tried on a value together, so that their chains of additions overlap.
 #include "quantizers/ggml/k/k_search.h"
 #include "quantizers/simd/dispatch.h"
 

@@ -1,14 +1,15 @@
-// Q2_K: 256 values in 16 sub-blocks of 16, each with a scale and a minimum of 4 bits that two half
-// floats scale in turn; codes of 2 bits. 2.625 bits a value.
+// Q2_K: 256 values in 16 sub-blocks of 16, each with a 4-bit scale and minimum, which two half
+// floats scale in turn; 2-bit codes. 2.625 bits per value.
 //
 // Bytes: BlockQ2K. value = (f32(d) S) q - (f32(dmin) M), each product rounded.
-// Without weights a value counts with |x| and the search lowers the absolute error; d, dmin are the
-// largest scale and minimum / 15. With weights w = column weight * sqrt(mean square of the block +
-// x^2), the squared error counts, and d, dmin come from a search over the 16 scales and minimums.
+// Without weights, |x| is a value's weight and the search minimizes the absolute error; d and dmin
+// are the largest scale and minimum / 15. With weights w = column weight * sqrt(mean square of the
+// block + x^2), it minimizes the squared error, and d and dmin come from a search over the 16
+// scales and minimums.
 //
-// Note: a sub-block whose f32(d) S is 0 keeps the codes of its search. A
-// negative scale or minimum from the search is stored modulo 256, so it spills into its neighbor's
-// four bits; the final codes are made with what was stored.
+// Note: a sub-block whose f32(d) S is 0 keeps the codes of its search. A negative scale or minimum
+// from the search is stored modulo 256, so it spills into its neighbor's four bits; the final codes
+// are made with the stored values.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c (quantize_row_q2_K_ref, _impl).
 #include <cmath>
 #include <cstring>
@@ -28,7 +29,7 @@ constexpr uint32_t kBlock = 256;
 constexpr uint32_t kSub = 16;
 constexpr uint32_t kSubs = 16;
 
-// Writes values[j] as 0..15 of the largest into the bits from `shift` on; returns largest / 15.
+// Writes values[j] as 0..15 of the largest, shifted by `shift` bits; returns largest / 15.
 float store_levels(const float* values, uint32_t shift, BlockQ2K& out) {
   float largest = 0;
   for (uint32_t j = 0; j < kSubs; ++j) {

@@ -6,8 +6,8 @@
 //   (ggml/affine.h) -> levels 0..15 of each block's scales and minimums, one block a lane -> final
 //   codes in memory order -> packed bytes
 //
-// Note: a negative scale or minimum would spill into the neighbor's four
-// bits; such a block is left to the scalar twin, as is one with Inf or NaN.
+// Note: a negative scale or minimum would spill into the neighbor's four bits; the scalar twin
+// handles such blocks, and those with Inf or NaN.
 #include "quantizers/ggml/k/k_quants.h"
 #include "quantizers/simd/dispatch.h"
 
@@ -43,7 +43,7 @@ HWY_INLINE void search_batch(const BlockBatch& batch, const Numerators& numerato
   }
 }
 
-// The largest gets level 15.
+// Finds levels, of which the largest is 15.
 HWY_INLINE void find_levels(const BlockBatch& batch, const float* found, BatchLevels<kSubs>& out) {
   const float* rows[kLanes];
   found_rows<kSubs>(batch, found, rows);

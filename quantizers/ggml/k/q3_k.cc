@@ -1,15 +1,14 @@
-// Q3_K: 256 values in 16 sub-blocks of 16, each with a signed scale of 6 bits that a half float
-// scales in turn; codes of 3 bits. 3.4375 bits a value.
+// Q3_K: 256 values in 16 sub-blocks of 16, each with a signed 6-bit scale, which a half float
+// scales in turn; 3-bit codes. 3.4375 bits per value.
 //
 // Bytes: BlockQ3K. value = (f32(d) (S - 32)) (q - 4).
-// Without weights the codes of a sub-block are improved one by one from the obvious scale, and the
+// Without weights, the codes of a sub-block are improved one by one from the obvious scale, and the
 // scale of largest magnitude becomes S - 32 = -32. With weights w = column weight * sqrt(2 mean
-// square of the block + x^2) both the sub-blocks and their 16 scales are searched.
-// The final codes are x / (f32(d) (S - 32)) rounded to nearest even, in -4..3.
+// square of the block + x^2), both the sub-blocks and their 16 scales are searched. The final codes
+// are x / (f32(d) (S - 32)) rounded to nearest even, in -4..3.
 //
-// Note: a sub-block whose scale is 0 keeps the codes of its search, and
-// those of a zero sub-block are 0, which stands for -4 (times 0). Only a block without any value
-// of 1e-15 or more is all zero bytes.
+// Note: a sub-block whose scale is 0 keeps the codes of its search, and those of a zero sub-block
+// are 0, which represents -4 (times 0). A block is all zero bytes only if no value reaches 1e-15.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c (quantize_row_q3_K_ref, _impl).
 #include <algorithm>
 

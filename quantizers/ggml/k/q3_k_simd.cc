@@ -1,20 +1,19 @@
 // The kernel that encodes Q3_K without weights.
 //
-// A batch is kLanes blocks (simd/batch.h). fit_signed_stepwise of scale_search.h, one sub-block a
-// lane:
+// A batch is kLanes blocks (simd/batch.h). The kernel runs fit_signed_stepwise of scale_search.h
+// with one sub-block per lane:
 //
 //   l = round(-4 / x0 x);  P = sum (w x) l;  Q = sum (w l) l;  w = x^2
 //   five times, for each x:  p = P - (w x) l;  q = Q - (w l) l;  n = clamp(round(x q / p), -4, 3)
 //     if p > 0, n != l, and with n (p' ^2) Q > (P^2) q':  l = n, P = p', Q = q'
 //
 // While nothing changes, P and Q stay, and the tests of all x are independent. So each group is
-// tested first without any change; four sub-blocks in five pass and are done. Those of a batch
-// that do not are put together into full groups and run step by step, four groups at a time, since
-// each step waits for the division of the one before.
+// first tested without any change; four in five sub-blocks pass and are done. The others of a batch
+// are collected into full groups and run step by step, four groups at a time, since each step waits
+// for the previous division.
 //
-// Note: a lane in which a sweep changed nothing stays as it is in later
-// sweeps, so a group runs until none of its lanes changes. x q / p may be huge: the rounding is
-// ggml's in full.
+// Note: a lane without changes in one sweep stays unchanged in later ones, so a group runs until
+// none of its lanes changes. x q / p may be huge: the rounding is ggml's full one.
 #include "quantizers/ggml/k/k_quants.h"
 #include "quantizers/simd/dispatch.h"
 
@@ -31,12 +30,12 @@ HWY_BEFORE_NAMESPACE();
 namespace ckpt::HWY_NAMESPACE {
 namespace {
 
-constexpr size_t kTogether = 4;  // groups
+constexpr size_t kTogether = 4;  // groups that run together
 constexpr size_t kStepSubs = kTogether * kLanes;
 constexpr size_t kGroupFloats = kSignedSub * kLanes;
 constexpr size_t kBatchSubs = kSignedSubs * kLanes;
 
-// Vector e at [e kLanes].
+// Stores vector e at [e kLanes].
 struct StepGroup {
   alignas(64) float x[kGroupFloats];
   alignas(64) float w[kGroupFloats];
@@ -46,9 +45,9 @@ struct StepGroup {
 // The state of a batch's runs, by sub-block.
 struct Runs {
   alignas(64) float first_levels[kSignedSubs * kGroupFloats];
-  alignas(64) float last_levels[kSignedSubs * kGroupFloats];  // of runs that changed
+  alignas(64) float last_levels[kSignedSubs * kGroupFloats];  // for runs that changed
   alignas(64) int32_t changes[kBatchSubs];
-  const float* levels[kBatchSubs];  // of the search: kLanes apart
+  const float* levels[kBatchSubs];  // from the search, kLanes apart
 };
 
 struct StepLanes {
@@ -58,7 +57,7 @@ struct StepLanes {
 
 HWY_INLINE Mask no_lane() { return hn::Lt(hn::Zero(kF), hn::Zero(kF)); }
 
-// The first levels, all 0 where the lane is dead, and their sums. g.x is set.
+// Computes the first levels (0 in dead lanes) and their sums. Requires: g.x is set.
 HWY_INLINE SignedLanes start_group(StepGroup& g, float* levels, StepLanes& lanes) {
   SignedLanes found;
   find_extremes<kSignedSub>(g.x, found);
@@ -80,13 +79,13 @@ HWY_INLINE SignedLanes start_group(StepGroup& g, float* levels, StepLanes& lanes
   return found;
 }
 
-// Another level for one value of each lane, and what the sums become with it.
+// Another level for one value of each lane, and the resulting sums.
 struct Step {
   Float level, wxl, wll;
   Mask better;
 };
 
-// Where all levels are 0 nothing is better, since the sums are 0.
+// If all levels are 0, nothing is better, since the sums are 0.
 HWY_INLINE Step try_level(const StepGroup& g, size_t e, Float old_level, const StepLanes& lanes) {
   const Float zero = hn::Zero(kF);
   const Float x = hn::Load(kF, g.x + e);
@@ -106,7 +105,7 @@ HWY_INLINE Step try_level(const StepGroup& g, size_t e, Float old_level, const S
   return out;
 }
 
-// First levels of the kLanes sub-blocks from `first` on, and which of them would change.
+// Computes the first levels of kLanes sub-blocks from `first` on, and which of them would change.
 HWY_INLINE void start_runs(const BlockBatch& batch, size_t first, Runs& runs,
                            SignedSearchResults& found) {
   StepGroup group;
@@ -130,7 +129,7 @@ HWY_INLINE void start_runs(const BlockBatch& batch, size_t first, Runs& runs,
   store_found(run, first, found);
 }
 
-// All sweeps of four groups; levels are those of the groups, one after the other.
+// Runs all sweeps of four groups, whose levels are stored one after the other.
 HWY_INLINE void sweep_groups(const StepGroup* groups, float* levels, StepLanes* lanes) {
   bool changed = true;
   for (int sweep = 0; sweep < 5 && changed; ++sweep) {
@@ -154,8 +153,8 @@ HWY_INLINE void sweep_groups(const StepGroup* groups, float* levels, StepLanes* 
   }
 }
 
-// Runs `count` sub-blocks, at most kStepSubs, from their start; lanes that are left over repeat the
-// last. Levels go to `levels`, which has room for kTogether groups.
+// Runs `count` sub-blocks, at most kStepSubs, from their start; unused lanes repeat the last one.
+// `levels` needs room for kTogether groups.
 HWY_INLINE void finish_runs(const BlockBatch& batch, std::span<const size_t> subs, float* levels,
                             Runs& runs, SignedSearchResults& found) {
   StepGroup groups[kTogether];

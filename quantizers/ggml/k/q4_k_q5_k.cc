@@ -1,13 +1,13 @@
-// Q4_K and Q5_K: 256 values in 8 sub-blocks of 32, each with a scale and a minimum of 6 bits that
-// two half floats scale in turn. 4.5 and 5.5 bits a value.
+// Q4_K and Q5_K: 256 values in 8 sub-blocks of 32, each with a 6-bit scale and minimum, which two
+// half floats scale in turn. 4.5 and 5.5 bits per value.
 //
 // Bytes: BlockQ4K, BlockQ5K. value = (f32(d) S) q - (f32(dmin) M), each product rounded.
 //
-// Without weights a value counts with w = sqrt(mean square of its sub-block) + |x|, the search of
-// each sub-block gives scale and minimum, and d, dmin are the largest of them / 63. With weights
-// w = column weight * sqrt(2 mean square of the block + x^2), and d, dmin come from a search over
-// the 8 scales and minimums, a sub-block counting with the sum of its w.
-// Either way the final codes are x + f32(dmin) M over f32(d) S, rounded to nearest even.
+// Without weights, a value has weight w = sqrt(mean square of its sub-block) + |x|, the search of
+// each sub-block gives scale and minimum, and d and dmin are the largest of them / 63. With
+// weights, w = column weight * sqrt(2 mean square of the block + x^2), and d and dmin come from a
+// search over the 8 scales and minimums, where a sub-block's weight is the sum of its w. In both
+// cases the final codes are x + f32(dmin) M over f32(d) S, rounded to nearest even.
 //
 // Note: a sub-block whose f32(d) S is 0 keeps the codes of its search.
 // Zero blocks are all zero bytes. d overflows to Inf for ranges above about 63 * 15 * 65504.
@@ -39,7 +39,7 @@ float largest_positive(const float* values) {
   return largest;
 }
 
-// values[j] as 0..63 of the largest. A negative number wraps to a large byte before it is limited.
+// Writes values[j] as 0..63 of the largest. A negative number first wraps to a large byte.
 void round_levels(const float* values, float largest, uint8_t* levels) {
   const float inverse = largest > 0 ? 63.0f / largest : 0.0f;
   for (uint32_t j = 0; j < kSubs; ++j) {
@@ -79,7 +79,7 @@ void encode_block_weighted(const float* values, const float* column_weights, Blo
   out.d = f16_from_float(fit_positive<kSubs>(found.scales, found.weights, 63, levels.scales));
   out.dmin =
       f16_from_float(fit_positive<kSubs>(found.minimums, found.weights, 63, levels.minimums));
-  if constexpr (kFiveBits<Block>) {  // only here does ggml limit levels that wrapped
+  if constexpr (kFiveBits<Block>) {  // ggml limits wrapped levels only here
     for (uint8_t& level : levels.scales) level = std::min<uint8_t>(63, level);
     for (uint8_t& level : levels.minimums) level = std::min<uint8_t>(63, level);
   }

@@ -1,14 +1,14 @@
 // Q4_K and Q5_K encoders with vectors: the bytes of encode_q4_k_scalar and encode_q5_k_scalar.
 //
-// A step is two groups of lanes, one sub-block of 32 values in each lane:
+// A step is two groups of lanes, with one sub-block of 32 values per lane:
 //
 //   load, transpose -> weights and bounds -> search (below) -> for each block:
 //   6-bit levels of the 8 scales and minimums -> final codes in memory order -> packed bytes
 //
-// A step whose lanes are all constant skips the search. Tiny ranges, whose quotients overflow, take
-// a second copy of the search with ggml's rounding in full. A block with Inf, NaN or numbers whose
-// squares overflow is done again by the scalar function; its neighbors are not touched.
-// The last blocks, less than a step, are copied into a step of their own.
+// A step whose lanes are all constant skips the search. Tiny ranges, whose quotients overflow, use
+// a second copy of the search with ggml's full rounding. A block with Inf, NaN or numbers whose
+// squares overflow is encoded again by the scalar function, without its neighbors. The last blocks,
+// fewer than a step, are copied into a separate step.
 //
 // Note: the levels wrap as bytes before they are limited to 63, and a
 // sub-block whose rounded scale is 0 keeps the codes of its search.
@@ -34,7 +34,7 @@ HWY_BEFORE_NAMESPACE();
 namespace ckpt::HWY_NAMESPACE {
 namespace {
 
-// The search of Q4_K and Q5_K for scale and minimum, one sub-block of 32 values in each lane.
+// The search of Q4_K and Q5_K for scale and minimum, one sub-block of 32 values per lane.
 //
 // Per lane and candidate k, all in float, each operation rounded (fit_affine of scale_search.h):
 //
@@ -44,11 +44,11 @@ namespace {
 //   for e = 0..31:  E += w ((s l + m) - x)^2
 //   if D > 0 and E < best: keep E, s, i, low;  low = m
 //
-// Two groups of lanes take turns: while the divisions of one wait, the sums of the other run. Where
-// there are 32 registers, four values are rounded among the sums of the four before.
+// Two groups of lanes alternate: while the divisions of one are pending, the other computes sums.
+// With 32 registers, four values are rounded among the sums of the previous four.
 //
-// Note: a candidate starts from the `low` that the last accepted one left,
-// so candidates cannot be tried side by side. The sums run over e in order; lanes are independent.
+// Note: a candidate starts from the `low` of the last accepted one, so candidates cannot be tried
+// in parallel. The sums run over e in order; lanes are independent.
 
 constexpr size_t kSub = 32;
 constexpr size_t kMostNumerators = 21;
@@ -60,7 +60,7 @@ struct Search {
   float numerators[kMostNumerators];
 };
 
-// One group: kLanes sub-blocks, vector e holds value e of each.
+// One group: kLanes sub-blocks, where vector e holds value e of each.
 struct alignas(64) Scratch {
   float x[kSub * kLanes];
   float w[kSub * kLanes];
@@ -69,18 +69,18 @@ struct alignas(64) Scratch {
 
 struct Lanes {
   Float low, high, sum_w, sum_wx;
-  Float best, scale, inverse, start;  // start: the low that the winner started from
-  Mask dead, odd;                     // all values alike; range below kTinyRange
+  Float best, scale, inverse, start;  // start: the `low` of the winner
+  Mask dead, odd;                     // all values equal; range below kTinyRange
 };
 
-// From here on every numerator / range is finite.
+// From this range on, every numerator / range is finite.
 constexpr float kTinyRange = 1e-36f;
 
 struct Sums {
   Float a, b, c;
 };
 
-// E + w ((s l + m) - x)^2
+// Returns E + w ((s l + m) - x)^2.
 HWY_INLINE Float add_error(const Scratch& g, size_t e, Float level, const AffineCandidate& fit,
                            Float error) {
   const Float fitted = hn::Add(hn::Mul(fit.scale, level), fit.low);
@@ -90,7 +90,7 @@ HWY_INLINE Float add_error(const Scratch& g, size_t e, Float level, const Affine
 
 enum class Range { kBelowTop, kAny, kOdd };
 
-// clamp(round(v), 0, top). kBelowTop: v < top + 0.5; kOdd: v may be Inf or NaN.
+// Returns clamp(round(v), 0, top). kBelowTop: v < top + 0.5; kOdd: v may be Inf or NaN.
 template <Range kRange>
 HWY_INLINE Float round_level(Float v, Float top) {
   if constexpr (kRange == Range::kOdd) {
@@ -102,7 +102,7 @@ HWY_INLINE Float round_level(Float v, Float top) {
   return limit_high(level, top);
 }
 
-// Where a candidate starts from.
+// The values from which a candidate starts.
 struct Start {
   Float inverse, low, top;
 };
@@ -120,7 +120,7 @@ HWY_INLINE void add_level(const Scratch& g, size_t e, Float level, Sums& sums) {
   sums.c = hn::Add(sums.c, hn::Mul(product, vector_at(g.x, e)));
 }
 
-// Rounds value e and adds value e - kAhead: multiplications of one overlap additions of the other.
+// Rounds value e and adds value e - kAhead, so that multiplications and additions overlap.
 template <Range kRange>
 HWY_INLINE Float step_ahead(Scratch& g, size_t e, Float ahead, Sums& sums, const Start& start) {
   const Float level = next_level<kRange>(g, e, start);
@@ -149,7 +149,7 @@ HWY_INLINE Sums sum_levels_ahead(Scratch& g, const Start& start) {
   return sums;
 }
 
-// A, B and C of a candidate; leaves its levels in g.l.
+// Returns A, B and C of a candidate, and leaves its levels in g.l.
 template <Range kRange>
 HWY_INLINE Sums sum_levels(Scratch& g, const Start& start) {
   if constexpr (kLanes == 16) return sum_levels_ahead<kRange>(g, start);  // has the registers
@@ -164,12 +164,12 @@ HWY_INLINE Sums sum_levels(Scratch& g, const Start& start) {
   return sums;
 }
 
-// Bounds of the values, their weights (into g.w) and the weights' sums.
+// Finds the values' bounds, their weights (in g.w) and the sum of the weights.
 HWY_INLINE void weigh(Scratch& g, Lanes& lanes) {
   Float low = vector_at(g.x, 0), high = low, squares = hn::Zero(kF);
   for (size_t e = 0; e < kSub; ++e) {
     const Float x = vector_at(g.x, e);
-    low = hn::Min(x, low);  // the sign of a zero does not matter, blocks with NaN are done again
+    low = hn::Min(x, low);  // the sign of zero is irrelevant, and blocks with NaN are redone
     high = hn::Max(x, high);
     squares = hn::Add(squares, hn::Mul(x, x));
   }
@@ -188,7 +188,7 @@ HWY_INLINE void weigh(Scratch& g, Lanes& lanes) {
   lanes.odd = hn::AndNot(lanes.dead, hn::Lt(hn::Sub(high, lanes.low), splat(kTinyRange)));
 }
 
-// The first fit, from the bounds alone.
+// Makes the first fit, from the bounds alone.
 template <bool kOdd>
 HWY_INLINE void fit_bounds(Scratch& g, const Search& search, Lanes& lanes) {
   constexpr Range kRange = kOdd ? Range::kOdd : Range::kBelowTop;
@@ -261,13 +261,13 @@ Search make_search() {
   return search;
 }
 
-// Results of the search of a step, by sub-block.
+// The results of a step's searches, by sub-block.
 struct alignas(64) Found {
   float scales[kStepSubs];
   float minimums[kStepSubs];
   float inverses[kStepSubs];  // codes of the search: round(inverse (x - start))
   float starts[kStepSubs];
-  float weights[kStepSubs];  // sums; Inf or NaN where the values were
+  float weights[kStepSubs];  // sums; Inf or NaN if the values were
 };
 
 HWY_INLINE void store_found(const Lanes& lanes, size_t at, Found& found) {
@@ -298,9 +298,9 @@ HWY_INLINE void search_step(const float* values, const Search& search, Found& fo
   store_found(q, kLanes, found);
 }
 
-// Scales or minimums of one block as stored.
+// The stored scales or minimums of one block.
 struct Levels {
-  float step;  // f32 of the half float
+  float step;  // value of the half float
   uint16_t half;
   uint8_t levels[kSubs];
 };
@@ -324,12 +324,12 @@ inline Levels round_levels(const float* values) {
   return out;
 }
 
-// Final codes of one sub-block: round((x + minimum) / scale), or of the search when scale is 0.
+// Final codes of one sub-block: round((x + minimum) / scale), or those of the search if scale is 0.
 struct Rounding {
   float scale, minimum, inverse, start;
 };
 
-// Codes as rounding leaves them: 0x400000 + code.
+// Returns codes in the form of the rounding: 0x400000 + code.
 template <int32_t kTopCode>
 HWY_INLINE Int raw_codes(const float* values, const Rounding& r) {
   const Float x = hn::LoadU(kF, values);
@@ -339,7 +339,7 @@ HWY_INLINE Int raw_codes(const float* values, const Rounding& r) {
   return clamp_int(bits, 0x00400000, 0x00400000 + kTopCode);
 }
 
-// Only low bytes are stored, so higher bits may hold anything.
+// Stores only low bytes, so higher bits may contain anything.
 template <class Block>
 HWY_INLINE void pack_codes(const float* values, const Rounding* roundings, Block& out) {
   for (size_t i = 0; i < kSub; i += kLanes) {

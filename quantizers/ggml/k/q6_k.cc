@@ -1,14 +1,14 @@
-// Q6_K: 256 values in 16 sub-blocks of 16, each with a signed scale of 8 bits that a half float
-// scales in turn; codes of 6 bits. 6.5625 bits a value.
+// Q6_K: 256 values in 16 sub-blocks of 16, each with a signed 8-bit scale, which a half float
+// scales in turn; 6-bit codes. 6.5625 bits per value.
 //
 // Bytes: BlockQ6K. value = (f32(d) S) (q - 32).
-// Each sub-block is searched with weights x^2, or with the column weights as they are. The scale
-// of largest magnitude becomes S = -128: d = f16(1 / (-128 / it)), S = round(-128 / it * scale) at
+// Each sub-block is searched with weights x^2, or with the given column weights. The scale of
+// largest magnitude becomes S = -128: d = f16(1 / (-128 / it)), S = round(-128 / it * scale) at
 // most 127. The final codes are x / (f32(d) S) rounded to nearest even, in -32..31.
 //
-// Note: a sub-block whose f32(d) S is 0 keeps the codes of its search, and
-// those of a zero sub-block are 0, which stands for -32. A block is all zero bytes when no scale
-// reaches 1e-15. d overflows to Inf for values above about 128 * 32 * 65504.
+// Note: a sub-block whose f32(d) S is 0 keeps the codes of its search, and those of a zero
+// sub-block are 0, which represents -32. A block is all zero bytes if no scale reaches 1e-15. d
+// overflows to Inf for values above about 128 * 32 * 65504.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c `quantize_row_q6_K_ref`.
 #include <algorithm>
 #include <cstring>
@@ -29,7 +29,7 @@ constexpr uint32_t kBlock = 256;
 constexpr uint32_t kSub = 16;
 constexpr uint32_t kSubs = 16;
 
-// From the searched scales and codes to the block.
+// Makes the block from the scales and codes of the search.
 void finish(const float* values, const float* scales, uint8_t* codes, BlockQ6K& out) {
   const ExtremeValue extreme = find_extreme<kSubs>(scales);
   if (extreme.magnitude < kZeroMagnitude) {

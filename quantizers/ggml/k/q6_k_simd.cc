@@ -1,19 +1,19 @@
 // The Q6_K encoder with vectors: the bytes of encode_q6_k_scalar.
 //
-// A group holds one sub-block of 16 values in each lane; a step is four groups. Per lane:
+// A group has one sub-block of 16 values per lane; a step is four groups. Per lane:
 //
 //   inverse[k] = -(32 + 0.1 k) / (value of largest magnitude)             k = 0, -9..-1, 1..9
 //   for e = 0..15:  l = clamp(round(inverse[k] x), -32, 31);  P[k] += (x^3) l;  Q[k] += (x^2 l) l
 //   in the order of k: if Q > 0 and P^2 > best Q: scale = P / Q, best = scale P, keep inverse
 //
-// The candidates do not depend on each other, so a few share one pass over the values. Then, for
-// each block: 8-bit scales, final codes in memory order, packed bytes.
-// A block with Inf, NaN or huge numbers is done again by the scalar function. The last blocks, less
-// than a step, are copied into a step of their own.
+// The candidates are independent, so several share a pass over the values. Then each block gets
+// 8-bit scales, final codes in memory order and packed bytes. A block with Inf, NaN or huge numbers
+// is encoded again by the scalar function. The last blocks, fewer than a step, are copied into a
+// separate step.
 //
-// Note: candidates are compared crosswise, not by quotients; the first of
-// equal magnitudes gives the sign; zero sub-blocks keep code 0, which stands for -32; sub-blocks
-// whose rounded scale is 0 keep the codes of their search.
+// Note: candidates are compared by cross-multiplication, not by quotients; the first of equal
+// magnitudes gives the sign; zero sub-blocks keep code 0, which represents -32; sub-blocks whose
+// rounded scale is 0 keep the codes of their search.
 #include <cmath>
 #include <cstring>
 
@@ -38,7 +38,7 @@ constexpr size_t kSubs = 16;
 constexpr size_t kGroups = 4;
 constexpr size_t kStepBlocks = kGroups * kLanes / kSubs;
 constexpr float kZeroMagnitude = 1e-15f;
-constexpr float kHugeSquares = 1e22f;  // sums of squares below it overflow nowhere later
+constexpr float kHugeSquares = 1e22f;  // smaller sums of squares never overflow later
 
 struct alignas(64) Scratch {
   float x[kSub * kLanes];
@@ -46,11 +46,11 @@ struct alignas(64) Scratch {
   float cube[kSub * kLanes];
 };
 
-// Results of the search of a step, by sub-block.
+// The results of a step's searches, by sub-block.
 struct alignas(64) Found {
   float scales[kGroups * kLanes];
   float inverses[kGroups * kLanes];  // codes of the search: round(inverse x - offset) + 32
-  float offsets[kGroups * kLanes];   // 0; 32 for zero sub-blocks, whose inverse is 0
+  float offsets[kGroups * kLanes];   // 0, or 32 for zero sub-blocks, whose inverse is 0
   float squares[kGroups * kLanes];   // sums
 };
 
@@ -58,17 +58,17 @@ struct BestScale {
   Float scale, score, inverse;
 };
 
-// P and Q of one candidate.
+// The sums P and Q of one candidate.
 struct Sums {
   Float p, q;
 };
 
-// clamp(round(v), -32, 31), |v| <= 32 + 0.1 kCandidate: clamps that can do nothing are left out.
+// Returns clamp(round(v), -32, 31) for |v| <= 32 + 0.1 kCandidate, without needless clamps.
 template <int kCandidate>
 HWY_INLINE Float round_level(Float v) {
   Float level = hn::Round(v);
   if constexpr (kCandidate >= -5) level = hn::Min(level, splat(31.0f));
-  if constexpr (kCandidate >= 5) {  // below 0, the larger magnitude is the larger integer
+  if constexpr (kCandidate >= 5) {  // below 0, larger magnitudes are larger integers
     level = hn::BitCast(kF, hn::Min(hn::BitCast(kW, level), hn::BitCast(kW, splat(-32.0f))));
   }
   return level;
@@ -94,7 +94,7 @@ HWY_INLINE void start(const Sums& sums, Float inverse, BestScale& best) {
   best.inverse = inverse;
 }
 
-// A term of Q is 0 only where x^2 or l is; so is P's term then, and Q > 0 need not be asked.
+// A term of Q is 0 only if x^2 or l is; P's term is then 0 too, so Q > 0 need not be tested.
 HWY_INLINE void compare(const Sums& sums, Float inverse, BestScale& best) {
   const Mask better = hn::Gt(hn::Mul(sums.p, sums.p), hn::Mul(best.score, sums.q));
   const Float scale = hn::Div(sums.p, sums.q);
@@ -103,7 +103,7 @@ HWY_INLINE void compare(const Sums& sums, Float inverse, BestScale& best) {
   best.inverse = hn::IfThenElse(better, inverse, best.inverse);
 }
 
-// One pass over the values for some candidates. Candidate 0 is the start, not compared.
+// Tries some candidates in one pass over the values. Candidate 0 is the start and not compared.
 template <int... kCandidates>
 HWY_INLINE void try_candidates(const Scratch& g, Float extreme, BestScale& best) {
   constexpr size_t kCount = sizeof...(kCandidates);
@@ -128,7 +128,7 @@ HWY_INLINE void search(const Scratch& g, Float extreme, BestScale& best) {
   try_candidates<5, 6, 7, 8, 9>(g, extreme, best);
 }
 
-// The values of largest magnitude; fills squares and cubes.
+// Returns the values of largest magnitude, and computes squares and cubes.
 HWY_INLINE Float prepare(Scratch& g, Float& magnitude, Float& squares) {
   Float extreme = hn::Zero(kF);
   magnitude = squares = extreme;
@@ -160,7 +160,7 @@ HWY_INLINE void search_group(const float* values, size_t at, Found& found) {
   hn::Store(squares, kF, found.squares + at);
 }
 
-// The scale of largest magnitude, the first of equals; 0 when none is above 0.
+// Returns the scale of largest magnitude, the first among equals; 0 if all are 0.
 HWY_INLINE float find_extreme(const float* scales) {
   Float largest = hn::Zero(kF);
   for (size_t j = 0; j < kSubs; j += kLanes) {
@@ -175,12 +175,12 @@ HWY_INLINE float find_extreme(const float* scales) {
   return 0;
 }
 
-// code - 32 = round(x / divisor), or of inverse x - offset where the divisor is 0.
+// Parameters of code - 32 = round(x / divisor), or round(inverse x - offset) if the divisor is 0.
 struct Rounding {
   float divisor, inverse, offset;
 };
 
-// Codes as rounding leaves them: 0x400000 + code - 32. The lower four bits are the code's already.
+// Returns codes in the form of the rounding: 0x400000 + code - 32. The low four bits are final.
 HWY_INLINE Int raw_codes(const float* values, const Rounding& r) {
   const Float x = hn::LoadU(kF, values);
   const Float scaled = r.divisor == 0 ? hn::Sub(hn::Mul(splat(r.inverse), x), splat(r.offset))
@@ -204,7 +204,7 @@ HWY_INLINE void pack_codes(const float* values, const Rounding* roundings, Block
                             hn::And(hn::ShiftRight<2>(b), splat_int(0x0C)));
       const Int cd =
           hn::Or(hn::And(c, splat_int(0x30)), hn::And(hn::ShiftLeft<2>(d), splat_int(0xC0)));
-      const Int high = hn::Xor(hn::Or(ab, cd), splat_int(0xAA));  // + 32, four times
+      const Int high = hn::Xor(hn::Or(ab, cd), splat_int(0xAA));  // adds 32 to four codes
       store_low_bytes(high, out.high_bits + 32 * half + l);
     }
   }
@@ -236,7 +236,7 @@ HWY_INLINE void finish_block(const float* values, const Found& found, size_t at,
 HWY_INLINE bool is_moderate(const float* squares) {
   float total = 0;
   for (size_t j = 0; j < kSubs; ++j) total += squares[j];
-  return total < kHugeSquares;  // false for NaN
+  return total < kHugeSquares;  // false if NaN
 }
 
 HWY_INLINE void encode_step(const float* values, BlockQ6K* out) {

@@ -1,11 +1,10 @@
-// Final codes and bytes of Q3_K and Q6_K blocks, whose levels are known, in memory order.
+// Computes final codes and bytes of Q3_K and Q6_K blocks from known levels, in memory order.
 //
 // code = clamp(round(x / scale), -top, top - 1) + top, scale = f32(d) level. Bytes: k_layout.h.
 //
-// Note: where scale is 0 the code is that of the search, found again from
-// the inverse that won it, or 0 where the sub-block was zero. Quotients may be huge, so the
-// rounding is ggml's in full.
-// Included once for each target by *_simd.cc files only.
+// Note: if scale is 0, the code is that of the search, computed again from the inverse that won, or
+// 0 if the sub-block was zero. Quotients may be huge, so the rounding is ggml's full one. Included
+// once per target by *_simd.cc files only.
 #if defined(CKPT_SIMD_SIGNED_PACK_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CKPT_SIMD_SIGNED_PACK_H
 #undef CKPT_SIMD_SIGNED_PACK_H
@@ -25,29 +24,28 @@ HWY_BEFORE_NAMESPACE();
 namespace ckpt::HWY_NAMESPACE {
 namespace {
 
-// Results of searches of Q3_K and Q6_K blocks, and the levels that store their scales.
+// The results of searches of Q3_K and Q6_K blocks, and the levels that store their scales.
 //
-// Note: arrays by sub-block run block after block, arrays of levels hold
-// one block a lane.
+// Note: arrays by sub-block are ordered block by block; arrays of levels have one block per lane.
 
 constexpr size_t kSignedSub = 16;
 constexpr size_t kSignedSubs = kBlock / kSignedSub;
 
-// Results of the searches of a batch, by sub-block.
+// The results of a batch's searches, by sub-block.
 struct SignedSearchResults {
   alignas(64) float scale[kSignedSubs * kLanes];
   alignas(64) float inverse[kSignedSubs * kLanes];
   alignas(64) int32_t dead[kSignedSubs * kLanes];
   alignas(64) int32_t bad[kSignedSubs * kLanes];
-  // Null: codes of the search follow from inverse. Otherwise code - top of value e of sub-block s
-  // is [s][e kLanes].
+  // Null: the codes of the search follow from `inverse`. Otherwise [s][e kLanes] is code - top of
+  // value e of sub-block s.
   const float* const* levels = nullptr;
 };
 
 // The stored scales of a batch.
 struct SignedLevels {
   alignas(64) float level[kSignedSubs * kLanes];  // level j of block b at [j kLanes + b]
-  alignas(64) float d[kLanes];                    // the half float below
+  alignas(64) float d[kLanes];                    // value of `half`
   alignas(64) int32_t half[kLanes];
   alignas(64) int32_t dead[kLanes];  // no scale reaches kZeroMagnitude
   alignas(64) int32_t bad[kLanes];
@@ -68,7 +66,7 @@ HWY_INLINE void store_block_scales(Float d, Mask bad, SignedLevels& out) {
   hn::Store(flags(hn::Or(bad, infinite)), kI, out.bad);
 }
 
-// The scale of largest magnitude gets level `extreme_level` (-128 or -32), the others at most
+// Finds levels: the scale of largest magnitude gets `extreme_level` (-128 or -32), others at most
 // -extreme_level - 1; d = 1 / (extreme_level / scale).
 HWY_INLINE void find_extreme_levels(const BlockBatch& batch, const SignedSearchResults& found,
                                     int32_t extreme_level, SignedLevels& out) {
@@ -100,15 +98,15 @@ HWY_INLINE bool is_bad(const SignedSearchResults& found, const SignedLevels& lev
   return bad != 0;
 }
 
-// Of one sub-block.
+// The parameters for rounding one sub-block.
 struct SignedRounding {
-  float scale;    // as stored
-  float inverse;  // of the search
+  float scale;    // stored value
+  float inverse;  // value of the search
   int32_t dead;
-  const float* levels;  // of the search, kLanes apart; or null
+  const float* levels;  // levels of the search, kLanes apart; or null
 };
 
-// Codes - top of the search for values at..at + kLanes - 1 of a sub-block that is not zero.
+// The search's codes - top for values at..at + kLanes - 1 of a sub-block that is not zero.
 HWY_INLINE Int search_codes(Float x, const SignedRounding& r, size_t at) {
   if (r.levels == nullptr) return round_to_int_lanes(hn::Mul(splat(r.inverse), x));
   alignas(64) int32_t codes[kLanes];
@@ -116,7 +114,7 @@ HWY_INLINE Int search_codes(Float x, const SignedRounding& r, size_t at) {
   return hn::Load(kI, codes);
 }
 
-// Codes 0..2 top - 1 of values at..at + kLanes - 1 of a sub-block.
+// Returns codes 0..2 top - 1 of values at..at + kLanes - 1 of a sub-block.
 template <int32_t kTop>
 HWY_INLINE Int signed_codes(const float* values, const SignedRounding& r, size_t at) {
   const Float x = hn::LoadU(kF, values);
@@ -184,7 +182,7 @@ HWY_INLINE void finish_block(const float* values, size_t b, const SignedSearchRe
   uint8_t* high_bits = out.high_bits;
   for (size_t i = 0; i < 32; i += kLanes) {
     Int high = splat_int(0);
-    for (size_t half = 2; half-- > 0;) {  // the last values end in the uppermost bits
+    for (size_t half = 2; half-- > 0;) {  // in reverse: the last values end in the top bits
       const float* from = values + 128 * half + i;
       const SignedRounding* r = roundings + 8 * half + i / 16;
       Int low = splat_int(0);

@@ -1,4 +1,4 @@
-// Kernels that encode K-quants with minimums with column weights.
+// Kernels that encode K-quants with minimums by column weights.
 //
 // A batch is kLanes blocks (simd/batch.h):
 //
@@ -6,8 +6,8 @@
 //   (ggml/affine.h) -> levels of each block's scales and minimums, one block a lane
 //   (below) -> final codes in memory order -> packed bytes
 //
-// A block with a sub-block or level that the searches call bad is done by the scalar twin.
-// Note: a sub-block whose rounded scale is 0 keeps its search's codes.
+// A block with a bad sub-block or level is encoded by the scalar twin. Note: a sub-block whose
+// rounded scale is 0 keeps its search's codes.
 
 #include "quantizers/ggml/k/k_quants.h"
 #include "quantizers/simd/dispatch.h"
@@ -27,13 +27,13 @@ HWY_BEFORE_NAMESPACE();
 namespace ckpt::HWY_NAMESPACE {
 namespace {
 
-// fit_positive of scale_search.h with one run of values in each lane.
+// Implements fit_positive of scale_search.h with one run of values per lane.
 //
-// A run is the scales or minimums of the sub-blocks of one block; `top` is the largest level.
+// A run is the scales or minimums of one block's sub-blocks; `top` is the largest level.
 //
-// Note: the sweeps run until no lane changes. A lane without a change
-// stays as it is in later sweeps, so that it does not matter that others go on. Lanes with a
-// negative value, Inf or NaN, or that would store a negative level, are marked bad.
+// Note: the sweeps run until no lane changes. A lane without a change stays unchanged in later
+// sweeps, so more sweeps do not affect it. Lanes with a negative value, Inf or NaN, or that would
+// store a negative level, are marked bad.
 
 template <size_t kCount>
 struct PositiveGroup {
@@ -51,7 +51,7 @@ struct PositiveSums {
   Float wxl, wll;
 };
 
-// Requires: 0 <= value, and it is finite.
+// Requires: 0 <= value, and value is finite.
 HWY_INLINE Float positive_level(Float inverse, Float value, Float top) {
   return limit_high(hn::Round(hn::Mul(inverse, value)), top);
 }
@@ -84,7 +84,7 @@ HWY_INLINE Float best_positive_inverse(const PositiveGroup<kCount>& g, Float lar
   return best_inverse;
 }
 
-// Tries another level for value e; true when a lane changed.
+// Tries another level for value e. Returns true if a lane changed.
 template <size_t kCount>
 HWY_INLINE bool improve_level(PositiveGroup<kCount>& g, size_t e, int32_t top, PositiveSums& sums,
                               PositiveFit& fit) {
@@ -112,7 +112,7 @@ HWY_INLINE bool improve_level(PositiveGroup<kCount>& g, size_t e, int32_t top, P
   return !hn::AllFalse(kF, changed);
 }
 
-// x and w are set; gives levels and scales.
+// Computes levels and scales. Requires: x and w are set.
 template <size_t kCount>
 HWY_INLINE PositiveFit fit_positive_lanes(PositiveGroup<kCount>& g, int32_t top) {
   const Float zero = hn::Zero(kF);

@@ -1,15 +1,15 @@
-// Kernels that encode Q6_K and Q3_K with column weights.
+// Kernels that encode Q6_K and Q3_K by column weights.
 //
 // A batch is kLanes blocks (simd/batch.h):
 //
 //   weights -> search of each sub-block (ggml/signed.h) -> levels of each block's scales, one block
 //   a lane -> final codes in memory order -> packed bytes (k/signed_pack.h)
 //
-// Q6_K takes the column weights as they are and gives the scale of largest magnitude level -128.
-// Q3_K weighs with the variance of the block too and searches for its levels like for codes.
+// Q6_K uses the given column weights and gives the scale of largest magnitude level -128. Q3_K also
+// uses the variance of the block, and searches for levels as it does for codes.
 //
-// Note: a sub-block whose rounded scale is 0 keeps its search's codes,
-// which are 0 where all values are. A block with Inf, NaN or such scales goes to the scalar twin.
+// Note: a sub-block whose rounded scale is 0 keeps its search's codes, which are 0 if all values
+// are. A block with Inf, NaN or such scales is encoded by the scalar twin.
 
 #include "quantizers/ggml/k/k_quants.h"
 #include "quantizers/simd/dispatch.h"
@@ -27,7 +27,7 @@ HWY_BEFORE_NAMESPACE();
 namespace ckpt::HWY_NAMESPACE {
 namespace {
 
-// Sums of the weights of each lane, from the first value to the last.
+// Returns the sum of each lane's weights, from the first value to the last.
 HWY_INLINE Float sum_weights(const float* w) {
   Float sum = hn::Zero(kF);
   for (size_t e = 0; e < kSignedSub; ++e) sum = hn::Add(sum, hn::Load(kF, w + e * kLanes));
@@ -61,7 +61,7 @@ HWY_INLINE void search_q3_k(const BlockBatch& batch, SignedSearchResults& found,
   }
 }
 
-// Levels -32..31 of the scales of a batch, by the same search as codes.
+// Finds levels -32..31 of a batch's scales with the search for codes.
 HWY_INLINE void find_q3_k_levels(const BlockBatch& batch, const SignedSearchResults& found,
                                  const float* sub_weights, SignedLevels& out) {
   SignedGroup<kSignedSubs> group;

@@ -1,10 +1,10 @@
-// TQ1_0 and TQ2_0: ternary numbers, -1, 0 and 1 times the largest magnitude of 256 values, packed
-// as five digits of base 3 a byte or as two bits each.
+// TQ1_0 and TQ2_0: ternary numbers (-1, 0 and 1 times the largest magnitude of 256 values), packed
+// as five base-3 digits per byte or as two bits each.
 //
 // Bytes: BlockTq1_0, BlockTq2_0. value = d (t - 1). d = max abs x; t - 1 = x (1/d), half away from
 // zero.
 //
-// Note: models that were not trained to be ternary lose nearly everything. d is the largest
+// Note: models that were not trained to be ternary lose almost everything: d is the largest
 // magnitude, so values below half of it become 0.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c `quantize_row_tq1_0_ref`, `_tq2_0_ref`.
 #include "quantizers/ggml/ternary/tq.h"
@@ -20,7 +20,7 @@ namespace {
 
 constexpr uint32_t kTqValues = 256;
 
-// Digits of a block: 0, 1 or 2.
+// Finds the digits of a block: 0, 1 or 2.
 void find_trits(const float* values, uint16_t& d, uint32_t* trits) {
   float largest = 0;
   for (uint32_t i = 0; i < kTqValues; ++i) {
@@ -31,16 +31,16 @@ void find_trits(const float* values, uint16_t& d, uint32_t* trits) {
   const float inverse = largest != 0 ? 1 / largest : 0.0f;
   for (uint32_t i = 0; i < kTqValues; ++i) {
     const float scaled = values[i] * inverse;
-    // The inverse of the smallest floats is Inf; the original has 0 for what that leads to.
+    // The inverse of the smallest floats is Inf; the original then stores 0.
     trits[i] = static_cast<uint32_t>(std::isfinite(scaled) ? round_half_away(scaled) + 1 : 1);
   }
 }
 
-// The byte of five digits `step` apart, of which the last may be left out.
+// Packs five digits, `step` apart, into a byte; the last may be missing.
 uint8_t pack_trits(const uint32_t* trits, uint32_t step, uint32_t count) {
   uint32_t number = 0;
   for (uint32_t i = 0; i < 5; ++i) number = number * 3 + (i < count ? trits[i * step] : 0);
-  // Rows with NaN have digits above 2; what does not fit a byte is lost, as in the original.
+  // Rows with NaN have digits above 2; excess bits are lost, as in the original.
   return static_cast<uint8_t>(((number & 255) * 256 + 242) / 243);
 }
 

@@ -1,5 +1,5 @@
-// TQ1_0 and TQ2_0: their blocks, byte for byte, and the functions that encode and decode them. Both
-// hold 256 values and ignore weights, as ggml does.
+// TQ1_0 and TQ2_0: their blocks byte by byte, and the functions that encode and decode them. Each
+// block holds 256 values; weights are ignored, as in ggml.
 //
 // Notation as in k_layout.h. Arguments as in block_functions.h.
 // Source of truth: llama.cpp ggml/src/ggml-quants.c, ggml/src/ggml-common.h.

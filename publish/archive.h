@@ -1,10 +1,10 @@
-// Archives of a published folder: a tar in zstd frames that can be read one by one. Functions take
+// Archives of a published folder: a tar in zstd frames that can be read separately. Functions take
 // and return bytes; callers read and write files.
 //
-//   tar     header | content, zeros to 512 | header | ... | 1024 zeros     cut every 16 MiB
+//   tar     header | content, zeros to 512 | header | ... | 1024 zeros     split every 16 MiB
 //   file    frame | frame | ... | seek table, a frame that readers skip
 //
-// Frames are independent, so they are made and read in parallel, and matches do not cross frames.
+// Frames are independent, because matches do not cross them, so they are made and read in parallel.
 // Bytes depend only on the content and the version of libzstd. Nothing that a file declares is
 // trusted before it is checked, including the seek table. Sources: POSIX.1-2017 pax, ustar and pax
 // formats; GNU tar src/tar.h; facebook/zstd
@@ -26,20 +26,20 @@ namespace ckpt {
 
 // ---- tar -------------------------------------------------------------------------------------
 inline constexpr uint64_t kTarBlockBytes = 512;
-inline constexpr uint64_t kTarEndBytes = 2 * kTarBlockBytes;  // zeros
+inline constexpr uint64_t kTarEndBytes = 2 * kTarBlockBytes;  // of zeros
 
 struct TarMember {
-  std::string name;  // relative, with '/', none at the end
+  std::string name;  // relative, with '/' but not at the end
   uint64_t size_bytes = 0;
   bool is_folder = false;
 };
-// The bytes before a member's content: owner 0, time 0, mode 0644 or 0755, and a pax record only
-// for a name or a size that does not fit. Requires: a valid name.
+// Renders the bytes before a member's content: owner 0, time 0, mode 0644 or 0755, and a pax record
+// only for a name or a size that does not fit. Requires: a valid name.
 std::string render_tar_header(const TarMember& member);
 
-// The name that a program writes to, of a member or a layer: without "./" in front and '/' behind
-// it; empty: the folder itself. `noun`: what has the name, in messages. Fails: kCorrupt if it
-// leaves the folder or is not a plain path.
+// The name under which a program unpacks a member or a layer: without leading "./" and trailing
+// '/'; empty: the folder itself. `noun` names the owner of the name in messages. Fails: kCorrupt if
+// the name leaves the folder or is not a plain path.
 Result<std::string> unpacked_name(std::string_view raw, std::string_view noun);
 
 // Receives the members of a tar, in order.
@@ -47,19 +47,19 @@ class TarSink {
  public:
   virtual ~TarSink() = default;
   virtual Status begin(const TarMember& member) = 0;
-  virtual Status add(std::span<const std::byte> content) = 0;  // of the member begun last
-  virtual Status end() = 0;                                    // all of its bytes were there
+  virtual Status add(std::span<const std::byte> content) = 0;  // content of the current member
+  virtual Status end() = 0;                                    // the member is complete
 };
 
 // Reads a tar in pieces of any size: ustar, pax and GNU names and sizes. Names must stay inside the
-// folder that they are unpacked to, must not repeat, and no file may be the folder of another.
-// Everything but files and folders is rejected by name. Keeps only names in memory.
+// target folder and must not repeat, and no file may be the folder of another. Rejects everything
+// but files and folders, by name. Keeps only names in memory.
 class TarReader {
  public:
   explicit TarReader(TarSink& sink) : sink_(sink) {}
   // Fails: kCorrupt; kUnsupported; as the sink does.
   Status add(std::span<const std::byte> bytes);
-  // Requires: everything was added. Fails: kCorrupt if the end is missing.
+  // Requires: all bytes were added. Fails: kCorrupt if the end is missing.
   Status finish() const;
 
  private:
@@ -75,20 +75,20 @@ class TarReader {
 
   TarSink& sink_;
   State state_ = State::kHeader;
-  std::string block_;   // of a header, until it is whole
-  std::string record_;  // pax records or a long name, until they are whole
+  std::string block_;   // incomplete header
+  std::string record_;  // incomplete pax records or long name
   char record_type_ = '\0';
   uint64_t left_bytes_ = 0;  // of content, record or padding
   uint64_t padding_bytes_ = 0;
-  uint64_t zero_bytes_ = 0;               // at the end
-  std::optional<std::string> next_name_;  // of the member that follows, by a record
+  uint64_t zero_bytes_ = 0;               // zeros at the end so far
+  std::optional<std::string> next_name_;  // of the next member, from a record
   std::optional<uint64_t> next_size_;
   std::map<std::string, bool> is_folder_;  // by name
   uint64_t name_bytes_ = 0;
 };
 
 // ---- zstd frames -----------------------------------------------------------------------------
-inline constexpr uint64_t kFrameBytes = uint64_t{16} << 20;  // of the tar, in one frame
+inline constexpr uint64_t kFrameBytes = uint64_t{16} << 20;  // of the tar, per frame
 inline constexpr uint64_t kSeekFooterBytes = 9;
 
 struct Frame {
@@ -105,14 +105,14 @@ Result<CompressedFrame> compress_frame(std::span<const std::byte> content);
 // The skippable frame with the start positions of the frames.
 std::string render_seek_table(const std::vector<Frame>& frames);
 
-// The size of the seek table at the end of a file of `file_bytes`; 0 if it has none. `footer` is
-// the file's last kSeekFooterBytes. Fails: kCorrupt if the declared size is impossible.
+// The size of the seek table at the end of a file of `file_bytes` bytes; 0 if it has none. `footer`
+// is the file's last kSeekFooterBytes. Fails: kCorrupt if the declared size is impossible.
 Result<uint64_t> seek_table_bytes(std::span<const std::byte> footer, uint64_t file_bytes);
-// Requires: `table` is that many bytes, the file's last. Fails: kCorrupt when the frames do not
+// Requires: `table` is the seek table at the end of the file. Fails: kCorrupt if the frames do not
 // fill the file up to the table.
 Result<std::vector<Frame>> parse_seek_table(std::span<const std::byte> table, uint64_t file_bytes);
 
-// Fills `out` completely. Fails: kCorrupt: damaged, or not exactly the frame that `frame`
+// Fills `out` completely. Fails: kCorrupt: the frame is damaged, or not the one that `frame`
 // describes.
 Status decompress_frame(std::span<const std::byte> bytes, const Frame& frame,
                         std::span<std::byte> out);

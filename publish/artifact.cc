@@ -73,7 +73,7 @@ std::string render_modelpack_config(const ModelPackFacts& facts,
   set_known(config, "precision", facts.precision);
   set_known(config, "quantization", facts.quantization);
   return compact({{"descriptor", std::move(descriptor)},
-                  // Of a layer that is not packed, the digest is that of the file.
+                  // The digest of an unpacked layer is that of its file.
                   {"modelfs", {{"type", "layers"}, {"diffIds", digests_of(layers)}}},
                   {"config", std::move(config)}});
 }

@@ -1,6 +1,6 @@
-// Artifacts of registries as values: their blobs, and the documents that name them.
+// Artifacts for registries: their blobs, and the documents that name these.
 //
-//   files ──▶ layers ──▶ config ──▶ manifest    the digest of the manifest names all of it
+//   files ──▶ layers ──▶ config ──▶ manifest    the digest of the manifest covers everything
 //
 // No document contains a time, a user or the name of a machine, so identical folders give identical
 // digests. Sources: modelpack/model-spec v0.0.7, opencontainers/image-spec manifest.md,
@@ -21,23 +21,23 @@ struct ArtifactLayer {
   std::string media_type;
   std::string sha256;  // 64 lower-case hex digits
   uint64_t size_bytes = 0;
-  std::string path;  // relative, with '/'; empty where the manifest names no files
+  std::string path;  // relative, with '/'; empty if manifests name no files
 };
 
-// "sha256:HEX"
+// Returns "sha256:HEX".
 std::string blob_digest(std::string_view sha256);
 
-// Manifests read from a registry, written by any program.
+// A manifest or blob that a manifest in a registry names; any program may have written it.
 struct NamedBlob {
   std::string digest;  // "sha256:HEX"
   std::string name;    // the path of a layer, or its digest
   uint64_t size_bytes = 0;
 };
 struct ManifestContents {
-  std::vector<NamedBlob> manifests;  // of an index
-  std::vector<NamedBlob> blobs;      // of a manifest: its config, then its layers
+  std::vector<NamedBlob> manifests;  // in an index
+  std::vector<NamedBlob> blobs;      // in a manifest: its config, then its layers
 };
-// `where` is its name in messages. Fails: kCorrupt.
+// `where` names the manifest in messages. Fails: kCorrupt.
 Result<ManifestContents> parse_manifest(std::string_view where, std::string_view json);
 
 // ---- ModelPack v1 ----------------------------------------------------------------------------
@@ -45,18 +45,18 @@ inline constexpr std::string_view kOciManifestType = "application/vnd.oci.image.
 inline constexpr std::string_view kModelPackConfigType =
     "application/vnd.cncf.model.config.v1+json";
 
-// The config's statements about the model; empty ones are left out.
+// The config's statements about the model. Empty ones are omitted.
 struct ModelPackFacts {
   std::string family, name;
   std::string architecture, format, param_size, precision, quantization;
 };
 
-// The type of the layer that holds this one file: weights, their configuration, code, texts.
+// The type of the layer that holds this file: weights, their configuration, code or texts.
 std::string modelpack_type(std::string_view path);
 std::string render_modelpack_config(const ModelPackFacts& facts,
                                     const std::vector<ArtifactLayer>& layers);
-// `layers` in the order in which they are listed. Layers are named twice, for modctl and for oras
-// and CRI-O.
+// `layers` are in the order of the manifest. Layers are named twice, for modctl and for oras and
+// CRI-O.
 std::string render_modelpack_manifest(std::string_view config,
                                       const std::vector<ArtifactLayer>& layers);
 
@@ -65,12 +65,12 @@ inline constexpr std::string_view kOciIndexType = "application/vnd.oci.image.ind
 inline constexpr std::string_view kImageConfigType = "application/vnd.oci.image.config.v1+json";
 inline constexpr std::string_view kTarLayerType = "application/vnd.oci.image.layer.v1.tar";
 
-// An image that holds no program; `architecture` as Go names it.
+// The config of an image that contains no program; `architecture` is spelled as in Go.
 std::string render_image_config(std::string_view architecture,
                                 const std::vector<ArtifactLayer>& layers);
 std::string render_image_manifest(std::string_view config,
                                   const std::vector<ArtifactLayer>& layers);
-// Of manifests of the same image, by architecture.
+// Renders an index of the manifests of an image, by architecture.
 std::string render_image_index(const std::vector<std::pair<std::string, std::string>>& manifests);
 
 // ---- Ollama ----------------------------------------------------------------------------------
@@ -79,14 +79,14 @@ inline constexpr std::string_view kDockerManifestType =
 inline constexpr std::string_view kOllamaConfigType =
     "application/vnd.docker.container.image.v1+json";
 
-// The byte-for-byte config and manifest that `ollama create` writes.
+// The facts for the config and manifest, which equal those of `ollama create` byte for byte.
 struct OllamaFacts {
   std::string family;      // general.architecture
   std::string model_type;  // number of parameters, as ollama_count() writes it
-  std::string file_type;   // the mixture, in capitals
+  std::string file_type;   // the mixture, in upper case
   std::string renderer, parser;
 };
-// "2.30M", "7.6B", "8B"
+// Returns "2.30M", "7.6B" or "8B".
 std::string ollama_count(uint64_t parameters);
 std::string render_ollama_config(const OllamaFacts& facts);
 std::string render_ollama_manifest(std::string_view config,
@@ -96,7 +96,7 @@ std::string render_ollama_manifest(std::string_view config,
 struct OllamaParameter {
   std::string name, json;
 };
-// The layer "params": sorted by name.
+// Renders the layer "params", sorted by name.
 std::string render_ollama_params(std::vector<OllamaParameter> parameters);
 
 }  // namespace ckpt

@@ -1,5 +1,5 @@
-// Manifests and indexes of registries, as they are read. A document that two clients may read
-// differently is rejected (CVE-2021-41190), as is a name that leaves the client's folder.
+// Parses manifests and indexes of registries. Rejects documents that two clients may read
+// differently (CVE-2021-41190), and names that leave the client's folder.
 //
 // Source: opencontainers/image-spec manifest.md, image-index.md, descriptor.md.
 #include <limits>
@@ -24,7 +24,7 @@ constexpr std::string_view kDockerListType =
 constexpr std::string_view kTitle = "org.opencontainers.image.title";
 constexpr std::string_view kModelPath = "org.cncf.model.filepath";
 
-// Programs written in Go read "Layers" as "layers". Fails: kCorrupt.
+// Rejects "Layers", which programs written in Go read as "layers". Fails: kCorrupt.
 Status check_keys(const JsonValue& object, std::span<const std::string_view> keys) {
   for (const auto& item : object.items()) {
     for (const std::string_view key : keys) {
@@ -35,7 +35,7 @@ Status check_keys(const JsonValue& object, std::span<const std::string_view> key
   return {};
 }
 
-// The path that clients write the blob to; its digest where none is named. Fails: kCorrupt.
+// The path to which clients write the blob; its digest if none is given. Fails: kCorrupt.
 Result<std::string> name_of(const JsonValue& descriptor, const std::string& digest) {
   const JsonValue* const notes = known(descriptor, "annotations");
   const std::string* const title = text_of(notes, kTitle);
@@ -50,7 +50,7 @@ Result<std::string> name_of(const JsonValue& descriptor, const std::string& dige
   return name;
 }
 
-// Fails: kCorrupt.
+// Parses a descriptor. Fails: kCorrupt.
 Result<NamedBlob> blob_named_by(const JsonValue& descriptor) {
   CKPT_TRY(check_keys(descriptor, kDescriptorKeys));
   const std::string* const digest = text_of(descriptor, "digest");
@@ -81,7 +81,7 @@ Status check_kind(const JsonValue& json, bool is_index) {
   if (is_index && has_layers) {
     return corrupt("an index and a manifest in one; clients read either");
   }
-  const JsonValue* const type = known(json, "mediaType");  // older manifests have none
+  const JsonValue* const type = known(json, "mediaType");  // older manifests lack it
   const auto is = [&](std::string_view word) { return *type == word; };
   const bool is_right = type == nullptr ||
                         (is_index ? is(kOciIndexType) || is(kDockerListType)

@@ -1,4 +1,4 @@
-// The statement that a model signature signs: an in-toto statement whose predicate lists the files.
+// The statement in a model signature: an in-toto statement whose predicate lists the files.
 //
 //   {"_type": ".../Statement/v1",
 //    "subject": [{"name": MODEL, "digest": {"sha256": ROOT}}],
@@ -7,11 +7,11 @@
 //                                    "allow_symlinks": false, "ignore_paths": [...]},
 //                  "resources": [{"name", "algorithm": "sha256", "digest": hex}, ...]}}
 //
-//   ROOT = SHA-256 over the raw digests of the resources, in the order listed.
+//   ROOT = SHA-256 over the raw digests of the resources, in their order.
 //
 // Sources: ossf/model-signing-spec spec/v1.0.md; sigstore/model-transparency
-// src/model_signing/_signing/signing.py. The JSON is not canonical, the bytes as they stand are
-// signed; and any order of resources is valid if ROOT follows it.
+// src/model_signing/_signing/signing.py. The JSON is not canonical; its exact bytes are signed. Any
+// order of resources is valid if ROOT follows it.
 #include <algorithm>
 #include <set>
 
@@ -27,7 +27,7 @@ namespace {
 constexpr std::string_view kStatementType = "https://in-toto.io/Statement/v1";
 constexpr std::string_view kPredicateType = "https://model_signing/signature/v1.0";
 
-// nullopt when a digest is not a SHA-256.
+// Returns nullopt if a digest is not a SHA-256.
 std::optional<std::string> root_digest(const std::vector<FileDigest>& files) {
   Sha256 root;
   for (const FileDigest& file : files) {
@@ -38,7 +38,7 @@ std::optional<std::string> root_digest(const std::vector<FileDigest>& files) {
   return root.finish();
 }
 
-// Relative, inside, spelled in one way.
+// Whether the path is relative, stays inside and has only one spelling.
 bool is_plain_path(std::string_view name) {
   if (name.empty() || name.front() == '/' || name.back() == '/') return false;
   while (!name.empty()) {
@@ -81,7 +81,7 @@ Result<std::optional<std::vector<std::string>>> parse_ignored(const JsonValue& s
   if (!ignored->is_array()) return corrupt("ignore_paths is not a list");
   for (const JsonValue& path : *ignored) {
     const auto* text = path.get_ptr<const std::string*>();
-    // A list that ignores everything, or reaches outside, would make any folder pass.
+    // An entry that ignores everything, or leaves the folder, would make any folder pass.
     if (text == nullptr || !is_plain_path(*text)) {
       return corrupt("ignore_paths holds an entry that is not a path inside the model");
     }
@@ -90,7 +90,7 @@ Result<std::optional<std::vector<std::string>>> parse_ignored(const JsonValue& s
   return out;
 }
 
-// The only subject's name and digest.
+// Returns the name and digest of the only subject.
 Result<std::pair<std::string, std::string>> parse_subject(const JsonValue& statement) {
   const JsonValue* subjects = known(statement, "subject");
   if (subjects == nullptr || !subjects->is_array() || subjects->size() != 1) {

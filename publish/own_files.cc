@@ -1,5 +1,5 @@
-// Recognizes ckpt's own records and the remains of unfinished work in a folder. They are not part
-// of a publication.
+// Recognizes ckpt's own records and remains of unfinished work in a folder, which are not
+// published.
 #include <algorithm>
 #include <string>
 

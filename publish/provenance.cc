@@ -1,7 +1,7 @@
-// provenance.json: an in-toto statement of SLSA provenance, saying what was made from what.
+// Renders provenance.json: an in-toto statement of SLSA provenance about inputs and outputs.
 //
-// Source: slsa-framework/slsa spec/build-provenance.md. No time is written unless it is given, so
-// that equal runs give equal bytes.
+// Source: slsa-framework/slsa spec/build-provenance.md. A time is only written if given, so that
+// identical runs give identical bytes.
 #include "core/json/json_edit.h"
 #include "publish/publish.h"
 
@@ -15,7 +15,7 @@ Json descriptor(const FileDigest& file, std::string name) {
   return {{key, std::move(name)}, {"digest", {{"sha256", file.sha256}}}};
 }
 
-// The content of `tree`, with its members in their order.
+// Converts `tree` and keeps the order of its members.
 Json in_order(const JsonText& tree) {
   if (tree.kind() == JsonText::Kind::kToken) return json_scalar(tree.token());
   Json out = tree.is_array() ? Json::array() : Json::object();

@@ -1,4 +1,4 @@
-// SHA256SUMS as GNU sha256sum writes it (core/base/sha256_sums.cc), and pointers of Git LFS.
+// Renders SHA256SUMS as GNU sha256sum does (core/base/sha256_sums.cc), and pointers of Git LFS.
 #include <algorithm>
 
 #include "core/base/sha256_sums.h"

@@ -1,4 +1,4 @@
-// ECDSA over the DSSE encoding of a payload, with keys and certificates read by OpenSSL.
+// Signs the DSSE encoding of a payload by ECDSA, with keys and certificates read by OpenSSL.
 //
 //   signed bytes:  "DSSEv1 28 application/vnd.in-toto+json " | payload bytes in decimal | " " |
 //   payload
@@ -62,9 +62,9 @@ std::string openssl_reason() {
   return reason == nullptr ? "unknown reason" : reason;
 }
 
-// A configuration of OpenSSL may leave out the provider of what signatures are made of; then a good
-// signature does not verify either, which must not be said of the signature. kUsage: it is the
-// environment of the person who typed.
+// Requires OpenSSL's providers. Its configuration may leave them out; a valid signature would then
+// fail to verify, which must not be blamed on it. Fails: kUsage, because the user's environment is
+// at fault.
 Status require_algorithms() {
   using Hash = std::unique_ptr<EVP_MD, OpenSslDeleter<EVP_MD_free>>;
   using Scheme = std::unique_ptr<EVP_SIGNATURE, OpenSslDeleter<EVP_SIGNATURE_free>>;
@@ -78,7 +78,7 @@ Status require_algorithms() {
                      hash == nullptr ? "SHA-256" : "ECDSA");
 }
 
-// OpenSSL asks for a password here; never at the terminal.
+// OpenSSL calls this for a password instead of asking at the terminal.
 int give_password(char* buffer, int size, int, void* user) {
   const auto& password = *static_cast<const std::string*>(user);
   const int length = static_cast<int>(std::min<size_t>(password.size(), static_cast<size_t>(size)));
@@ -86,7 +86,7 @@ int give_password(char* buffer, int size, int, void* user) {
   return length;
 }
 
-// The hash that goes with a key's curve; the error names what kind of key it is.
+// The hash for the key's curve. The error names the kind of key.
 Result<const EVP_MD*> hash_for(EVP_PKEY* key) {
   const char* type = EVP_PKEY_get0_type_name(key);
   char group[64] = {};
@@ -230,7 +230,7 @@ bool may_sign(X509* certificate) {
   return extended != absent && (extended & XKU_CODE_SIGN) != 0;
 }
 
-// Does a chain lead from `leaf` to something in `trusted`, at the time the leaf's validity begins?
+// Requires a chain from `leaf` to a certificate in `trusted`, when the leaf's validity begins.
 Status check_chain(const std::vector<Certificate>& chain, const std::vector<Certificate>& trusted,
                    bool trust_any_link) {
   const Store store(X509_STORE_new());

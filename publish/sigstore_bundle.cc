@@ -1,4 +1,4 @@
-// A sigstore bundle, the content of model.sig:
+// Reads and writes a sigstore bundle, the content of model.sig:
 //
 //   {"mediaType": ..., "verificationMaterial": {"publicKey": {"hint"} |
 //                                               "x509CertificateChain": {"certificates": [...]},
@@ -6,8 +6,7 @@
 //    "dsseEnvelope": {"payload": base64, "payloadType": ..., "signatures": [{"sig": base64}]}}
 //
 // Sources: sigstore/protobuf-specs protos/sigstore_bundle.proto; ossf/model-signing-spec
-// spec/v1.0.md. The reference refuses a bundle with any key that it does not know, so nothing may
-// be added.
+// spec/v1.0.md. The reference rejects a bundle with any unknown key, so none may be added.
 #include <openssl/evp.h>
 
 #include "core/json/json_read.h"

@@ -1,12 +1,12 @@
-// One header block of a tar as we write it (POSIX ustar), 512 bytes:
+// Renders one header block of a tar (POSIX ustar), 512 bytes:
 //
 //     0 name 100 | 100 mode 8 | 108 uid 8 | 116 gid 8 | 124 size 12 | 136 mtime 12 | 148 sum 8
 //   156 type 1 | 157 link 100 | 257 "ustar\0" | 263 "00" | 265 owner 32 | 297 group 32
 //   329 device 8 + 8 | 345 prefix 155 | 500 zeros 12
 //
-// Numbers are octal text. A path of more than 100 bytes is cut at a '/' into prefix and name; what
-// fits neither that nor eleven octal digits is in a pax record in front: "LENGTH key=value\n",
-// where LENGTH counts itself.
+// Numbers are octal text. A path of more than 100 bytes is split at a '/' into prefix and name. A
+// path that does not fit in this way, or a number of more than eleven octal digits, is stored in a
+// pax record before the header: "LENGTH key=value\n", where LENGTH includes itself.
 #include <algorithm>
 
 #include "core/base/arithmetic.h"
@@ -22,10 +22,10 @@ struct SplitName {
   std::string prefix, name;
 };
 
-// The path as prefix and name; nullopt when no '/' divides it so that both fit.
+// Splits the path into prefix and name; nullopt if no '/' divides it so that both fit.
 std::optional<SplitName> split(const std::string& path) {
   if (path.size() <= kNameBytes) return SplitName{"", path};
-  const size_t from = path.size() - kNameBytes - 1;  // the name behind it fits exactly
+  const size_t from = path.size() - kNameBytes - 1;  // the name after it fits exactly
   const size_t slash = path.find('/', from);
   if (slash == path.npos || slash == 0 || slash > kPrefixBytes || slash + 1 == path.size()) {
     return std::nullopt;
@@ -45,7 +45,7 @@ std::string block_of(const SplitName& name, char type, uint64_t size_bytes) {
   put(block, 116, "0000000");
   put(block, 124, fmt::format("{:011o}", size_bytes));
   put(block, 136, "00000000000");
-  put(block, 148, "        ");  // the sum counts itself as spaces
+  put(block, 148, "        ");  // counts as spaces in the sum
   block[156] = type;
   put(block, 257,
       std::string_view("ustar\0"
@@ -80,7 +80,7 @@ std::string render_tar_header(const TarMember& member) {
   }
   std::string out;
   if (!records.empty()) {
-    // Readers that know pax take nothing from this name, others a file next to the folder's.
+    // Readers of pax ignore this name; others unpack a file of this name next to the folder's.
     out = block_of({"", "PaxHeader"}, 'x', records.size());
     out += records;
     out.resize(round_up(out.size(), kTarBlockBytes), '\0');

@@ -1,11 +1,11 @@
-// Reads a tar piece by piece. A header block is drawn in tar_header.cc; in addition to what that
-// writes:
+// Reads a tar in pieces. tar_header.cc draws a header block; in addition to what that file writes,
+// this reader accepts:
 //
-//   type 'x'  pax records for the member that follows      'g'  for all that follow
-//   type 'L'  GNU: the long name of the member that follows
+//   type 'x'  pax records for the next member      'g'  for all following members
+//   type 'L'  GNU: the long name of the next member
 //   size      GNU: a first byte of 0x80 makes the other eleven a big-endian number
 //
-// Except for files and folders, the size of a member does not count the bytes behind it, so such a
+// The size of a member other than a file or folder does not count the bytes after it, so such a
 // member ends the reading.
 #include <algorithm>
 #include <charconv>
@@ -21,17 +21,17 @@ namespace {
 
 constexpr uint64_t kMaxRecordBytes = 1 << 20;
 constexpr size_t kMaxMembers = 1'000'000;
-constexpr uint64_t kMaxNameBytes = 64 << 20;  // of all members
+constexpr uint64_t kMaxNameBytes = 64 << 20;  // for all members together
 constexpr size_t kMaxPathBytes = 4096;
 constexpr size_t kMaxDepth = 100;
-constexpr uint64_t kMaxEndBytes = 1 << 20;  // zeros that fill a record at the end
+constexpr uint64_t kMaxEndBytes = 1 << 20;  // limit for zeros at the end of the archive
 
 std::string_view field(const std::byte* header, size_t at, size_t size_bytes) {
   const std::string_view all(reinterpret_cast<const char*>(header) + at, size_bytes);
   return all.substr(0, all.find('\0'));
 }
 
-// Octal text between spaces; nullopt when it is something else.
+// Parses octal text between spaces; nullopt for anything else.
 std::optional<uint64_t> parse_octal(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);
   while (text.ends_with(' ')) text.remove_suffix(1);
@@ -61,7 +61,7 @@ bool sum_agrees(const std::byte* header) {
 
 std::string name_of(const std::byte* header) {
   const std::string_view name = field(header, 0, 100);
-  // Old GNU headers ("ustar  ") hold times where the prefix is.
+  // Old GNU headers ("ustar  ") store times in place of the prefix.
   const bool has_prefix = std::memcmp(header + 257, "ustar\0", 6) == 0;
   const std::string_view prefix = has_prefix ? field(header, 345, 155) : std::string_view();
   return prefix.empty() ? std::string(name) : fmt::format("{}/{}", prefix, name);
@@ -77,7 +77,7 @@ std::string_view describe_member_type(char type) {
   return "neither file nor folder";
 }
 
-// For messages: control characters would reach a terminal.
+// Formats a name for messages without control characters, which would reach a terminal.
 std::string shown(std::string_view name) {
   std::string out;
   for (const char c : name.substr(0, 200)) out += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
@@ -120,7 +120,7 @@ struct Records {
   bool is_sparse = false;
 };
 
-// "LENGTH key=value\n", again and again.
+// Parses a sequence of "LENGTH key=value\n".
 Result<Records> parse_records(std::string_view text) {
   const auto malformed = [] { return corrupt("a pax record that is not 'LENGTH key=value'"); };
   Records out;
@@ -231,7 +231,7 @@ Status TarReader::start_member(const std::byte* header, char type) {
 Status TarReader::content_ended() {
   if (state_ == State::kContent) CKPT_TRY(sink_.end());
   if (state_ == State::kRecord) CKPT_TRY(record_ended());
-  left_bytes_ = std::exchange(padding_bytes_, 0);  // none behind padding
+  left_bytes_ = std::exchange(padding_bytes_, 0);  // padding has no padding
   state_ = left_bytes_ == 0 ? State::kHeader : State::kPadding;
   return {};
 }

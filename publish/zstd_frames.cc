@@ -1,9 +1,9 @@
-// zstd frames that stand alone, and the table that says where they start:
+// Makes and reads independent zstd frames and the table of their start positions:
 //
 //   0x184D2A5E 4 | size of the rest 4 | entries | number of entries 4 | flags 1 | 0x8F92EAB1 4
 //   entry:  compressed bytes 4 | bytes 4 | checksum 4, when bit 7 of the flags is set
 //
-// The checksum is the one that a frame ends with where its header says so: the low half of the
+// The checksum is the one at the end of a frame whose header announces it: the low half of the
 // content's XXH64. Source: facebook/zstd contrib/seekable_format and
 // doc/zstd_compression_format.md.
 #include <zstd.h>
@@ -18,7 +18,7 @@ constexpr uint32_t kSkippableMagic = 0x184D2A5E, kSeekableMagic = 0x8F92EAB1;
 constexpr unsigned kHasChecksums = 0x80, kReservedFlags = 0x7C;
 constexpr uint64_t kSkippableHeaderBytes = 8;
 constexpr size_t kChecksumBytes = 4;
-constexpr int kLevel = 3;  // weights have hardly a match: higher levels cost much and gain nothing
+constexpr int kLevel = 3;  // weights have few matches: higher levels are slow without gain
 constexpr size_t kStreamBytes = 256 << 10;
 constexpr uint64_t kLargeFileBytes = 64 << 20;
 constexpr int kMaxWindowLog = 26, kMaxWindowLogOfLarge = 27;
@@ -46,14 +46,14 @@ Failure zstd_failure(size_t code) {
 
 }  // namespace
 
-// Named: a member of ZstdStream::State has it.
+// Not a lambda type, because a member of ZstdStream::State uses it.
 struct FreeContext {
   void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
 };
 
 Result<CompressedFrame> compress_frame(std::span<const std::byte> content) {
-  // A context a frame: nothing that an earlier frame left can reach the bytes of this one.
+  // Each frame gets a new context, so that no earlier frame can influence its bytes.
   const std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
   if (!context) return fail(ErrorCode::kIo, "no memory for zstd");
   const std::pair<ZSTD_cParameter, int> wanted[] = {{ZSTD_c_compressionLevel, kLevel},
@@ -139,7 +139,7 @@ Status decompress_frame(std::span<const std::byte> bytes, const Frame& frame,
   if (got != out.size()) {
     return corrupt("a frame that holds {} bytes; the seek table says {}", got, out.size());
   }
-  constexpr size_t kDescriptorAt = 4;  // of a frame; bit 2 says that it ends in a checksum
+  constexpr size_t kDescriptorAt = 4;  // in a frame; bit 2: ends in a checksum
   const bool ends_in_checksum = read_u32(bytes, 0) == ZSTD_MAGICNUMBER &&
                                 (std::to_integer<unsigned>(bytes[kDescriptorAt]) & 4) != 0;
   if (frame.checksum && ends_in_checksum &&
@@ -152,7 +152,7 @@ Status decompress_frame(std::span<const std::byte> bytes, const Frame& frame,
 struct ZstdStream::State {
   std::unique_ptr<ZSTD_DCtx, FreeContext> context{ZSTD_createDCtx()};
   std::vector<std::byte> out = std::vector<std::byte>(kStreamBytes);
-  bool is_inside = false;  // a frame
+  bool is_inside = false;  // within a frame
 };
 
 ZstdStream::ZstdStream(uint64_t file_bytes) : state_(std::make_unique<State>()) {
@@ -165,7 +165,7 @@ ZstdStream::~ZstdStream() = default;
 Status ZstdStream::add(std::span<const std::byte> bytes, const Out& out) {
   if (!state_->context) return fail(ErrorCode::kIo, "no memory for zstd");
   ZSTD_inBuffer from{bytes.data(), bytes.size(), 0};
-  bool is_full = false;  // more may be waiting behind it
+  bool is_full = false;  // more output may follow
   while (from.pos < from.size || is_full) {
     ZSTD_outBuffer to{state_->out.data(), state_->out.size(), 0};
     const size_t left = ZSTD_decompressStream(state_->context.get(), &to, &from);

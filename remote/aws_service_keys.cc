@@ -19,7 +19,7 @@ namespace ckpt {
 namespace {
 
 constexpr uint64_t kMaxTokenBytes = 1 << 16;
-constexpr std::time_t kRenewSeconds = 300;  // before keys end
+constexpr std::time_t kRenewSeconds = 300;  // before the keys expire
 
 struct TimedKeys {
   S3Keys keys;
@@ -32,7 +32,7 @@ Result<std::string> token_of(const std::string& file) {
   return std::string(trimmed(text));
 }
 
-// "2026-11-29T20:00:00Z", in some answers with a fraction; 0 if it is none.
+// Parses "2026-11-29T20:00:00Z", also with a fraction; 0 for anything else.
 std::time_t time_of(const std::string& text) {
   tm parts{};
   return strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts) == nullptr ? 0 : timegm(&parts);
@@ -89,7 +89,7 @@ Result<TimedKeys> ask(const AwsService& service) {
   return service.token_file.empty() ? ask_container(service) : ask_sts(service);
 }
 
-// Keys must not be asked for over plain http, except at addresses that never leave the machine.
+// Rejects asking for keys over plain http, except at addresses that never leave the machine.
 Status check_container_url(const std::string& text) {
   CKPT_ASSIGN(const Url url, in("AWS_CONTAINER_CREDENTIALS_FULL_URI", parse_url(text)));
   constexpr std::string_view kReserved =
@@ -139,7 +139,7 @@ Result<S3KeySource> keys_of_service(AwsService service) {
   return S3KeySource([held, service = std::move(service)] {
     const std::lock_guard lock(held->mutex);
     if (held->keys.ends - std::time(nullptr) < kRenewSeconds) {
-      // If that fails, the old keys stay, and S3's answer to them says what is wrong.
+      // If renewing fails, the old keys stay; S3's answer to them tells what is wrong.
       if (auto renewed = ask(service)) held->keys = std::move(*renewed);
     }
     return held->keys.keys;

@@ -1,4 +1,4 @@
-// Temporary keys for S3, which a service hands to pods, containers and machines in a cloud.
+// Temporary keys for S3 that a service issues to pods, containers and machines in a cloud.
 #pragma once
 
 #include <functional>
@@ -9,10 +9,10 @@
 
 namespace ckpt {
 
-// Which service to ask: STS for the role of a web identity (pods of EKS and others), or the
-// endpoint of a container (ECS, EKS Pod Identity).
+// The service to ask: STS for the role of a web identity (pods of EKS and others), or the endpoint
+// of a container (ECS, EKS Pod Identity).
 struct AwsService {
-  std::string role_arn, token_file, session_name, sts_endpoint;  // STS
+  std::string role_arn, token_file, session_name, sts_endpoint;  // for STS
   std::string container_url, container_token, container_token_file;
   bool is_set() const { return !token_file.empty() || !container_url.empty(); }
 };

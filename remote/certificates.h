@@ -1,4 +1,4 @@
-// The certificates that a connection trusts.
+// Finds the certificates that a connection trusts.
 #pragma once
 
 #include <string>
@@ -13,10 +13,9 @@ struct TrustedCertificates {
   std::string file, folder;
 };
 
-// SSL_CERT_FILE and SSL_CERT_DIR; both "" if neither is set.
+// Reads SSL_CERT_FILE and SSL_CERT_DIR; both are "" if neither is set.
 TrustedCertificates typed_certificates();
-// The file in which a Linux distribution keeps them, below `root`. Fails: kUnsupported if there is
-// none.
+// Finds a Linux distribution's certificates below `root`. Fails: kUnsupported if there are none.
 Result<TrustedCertificates> system_certificates(const std::string& root = "");
 
 }  // namespace ckpt

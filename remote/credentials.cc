@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kMaxFileBytes = 1 << 20;
 
-// The first of them that is set and not empty.
+// The value of the first variable that is set and not empty.
 std::string first_of(std::initializer_list<const char*> names) {
   for (const char* const name : names) {
     std::string value = environment(name);
@@ -27,7 +27,7 @@ std::string first_of(std::initializer_list<const char*> names) {
   return {};
 }
 
-// "" if the file does not exist.
+// Returns "" if the file does not exist.
 Result<std::string> text_of_file(const fs::path& path) {
   CKPT_ASSIGN(const bool exists, is_there(path, Links::kFollow));
   if (!exists) return std::string();
@@ -35,7 +35,7 @@ Result<std::string> text_of_file(const fs::path& path) {
   return read_text(*file, kMaxFileBytes);
 }
 
-// A value that goes into a header.
+// Requires that a value can be put into a header.
 Status check_secret(std::string_view value, std::string_view from) {
   const bool is_fine = std::ranges::all_of(
       value, [](char c) { return c > ' ' && static_cast<unsigned char>(c) < 0x7f; });
@@ -73,7 +73,8 @@ std::string profile_from_environment() { return first_of({"AWS_PROFILE", "AWS_DE
 
 using Section = std::map<std::string, std::string>;
 
-// "[default]" of both files, "[NAME]" of credentials, "[profile NAME]" of config.
+// Whether the title is the profile's: "[default]", "[NAME]" in credentials or "[profile NAME]" in
+// config.
 bool is_title_of(std::string_view title, std::string_view profile, bool is_config) {
   constexpr std::string_view kProfile = "profile ";
   const bool names_profile = is_config && title.starts_with(kProfile);
@@ -84,7 +85,7 @@ bool is_title_of(std::string_view title, std::string_view profile, bool is_confi
 }
 
 // The lines "name = value" or "name: value" of the profile, as Python's configparser reads them:
-// those that are indented more than the name before them belong to its value.
+// lines that are indented more than the preceding name belong to its value.
 Section section_of(std::string_view text, std::string_view profile, bool is_config) {
   Section out;
   bool is_inside = false;
@@ -191,7 +192,7 @@ Result<S3Access> s3_access() {
               environment("AWS_SESSION_TOKEN")};
   out.region = first_of({"AWS_REGION", "AWS_DEFAULT_REGION"});
   out.endpoint = first_of({"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"});
-  if (out.keys.access_key.empty()) {  // a session belongs to its keys
+  if (out.keys.access_key.empty()) {  // a session token belongs to its keys
     out.keys = {};
     take(out.keys.access_key, profile, "aws_access_key_id");
     take(out.keys.secret_key, profile, "aws_secret_access_key");

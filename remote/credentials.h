@@ -1,5 +1,5 @@
-// Credentials for a hub and for S3, from the environment and from the files of their own programs.
-// Nothing is written, and messages contain no values.
+// Reads credentials for a hub and for S3 from the environment and the files of their own programs.
+// Writes nothing, and messages contain no values.
 #pragma once
 
 #include <string>
@@ -28,13 +28,13 @@ std::string hub_cache_folder();
 
 struct S3Access {
   S3Keys keys;
-  std::string region;    // "us-east-1" by default
-  std::string endpoint;  // AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL or of the profile; "" is AWS
+  std::string region;    // default: "us-east-1"
+  std::string endpoint;  // AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL or the profile's; "" is AWS
 };
 // Reads the environment, then the profile AWS_PROFILE (or "default") of ~/.aws/credentials and
-// ~/.aws/config. Asks no service; s3_bucket() does. Without keys requests go unsigned, as public
-// buckets allow. Fails: kUsage: the profile is missing, or gets its keys from a program or a
-// sign-in; kIo.
+// ~/.aws/config. Contacts no service; s3_bucket() does. Without keys, requests are unsigned, which
+// public buckets accept. Fails: kUsage: the profile is missing, or gets its keys from a program or
+// a sign-in; kIo.
 Result<S3Access> s3_access();
 
 }  // namespace ckpt

@@ -14,11 +14,11 @@
 namespace ckpt {
 namespace {
 
-// That libcurl reads.
+// The proxy variables that libcurl reads.
 constexpr auto kProxyVariables = std::to_array<const char*>(
     {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"});
 
-// Parts of `text` between any of `ends`.
+// The parts of `text` between any of the characters in `ends`.
 std::vector<std::string> parts_between(std::string_view text, std::string_view ends) {
   std::vector<std::string> out;
   while (!text.empty()) {
@@ -29,19 +29,19 @@ std::vector<std::string> parts_between(std::string_view text, std::string_view e
   return out;
 }
 
-// The password of "USER:PASSWORD" in base64; "" for all else.
+// The password in base64 of "USER:PASSWORD"; "" for anything else.
 std::string basic_password(const std::string& login) {
   std::string out(login.size() / 4 * 3 + 1, '\0');
   const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
                                    reinterpret_cast<const unsigned char*>(login.data()),
                                    static_cast<int>(login.size()));
   if (size < 0) return "";
-  out.resize(std::min(out.size(), out.find('\0')));  // the padding
+  out.resize(std::min(out.size(), out.find('\0')));  // cuts the padding
   const size_t colon = out.find(':');
   return colon == out.npos ? "" : out.substr(colon + 1);
 }
 
-// The longest first: no part of one remains behind another.
+// The secrets in credentials, the longest first, so that no part of one remains after another.
 std::vector<std::string> secrets_of(const HttpHeaders& credentials) {
   constexpr std::string_view kBasic = "Basic ";
   std::vector<std::string> out;
@@ -60,7 +60,7 @@ std::vector<std::string> secrets_of(const HttpHeaders& credentials) {
   return out;
 }
 
-// Parts of the login of a proxy, as libcurl may cut it; none if `proxy` has no login.
+// The parts of a proxy's login, as libcurl may split it; none if `proxy` has no login.
 std::vector<std::string> login_parts(const std::string& proxy) {
   const std::string url = proxy.find("://") == proxy.npos ? "http://" + proxy : proxy;
   const size_t at = url.rfind('@');

@@ -1,5 +1,5 @@
-// Texts of libcurl and of servers, fit for a message. All of them are quoted through this file,
-// because they may repeat what they were given: a proxy with its password, a token, a signature.
+// Makes texts of libcurl and servers fit for messages. All such texts are quoted through this file,
+// because they may contain secrets from the request: a proxy's password, a token, a signature.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@ namespace ckpt {
 
 constexpr size_t kMaxQuotedBytes = 300;
 
-// One printable line of at most `limit_bytes` bytes of `text`, with "..." in place of secrets of
-// URLs and of `credentials`, the headers that the request carried: their values, the tokens and
-// signatures in them, and the password of "Basic".
+// One printable line of at most `limit_bytes` bytes of `text`, with "..." in place of secrets in
+// URLs and in `credentials`, the headers of the request: their values, tokens and signatures within
+// them, and the password of "Basic".
 std::string foreign_text(std::string_view text, const HttpHeaders& credentials = {},
                          size_t limit_bytes = kMaxQuotedBytes);
 
-// `words`, libcurl's account of a failure; or `usual`, its text for all failures of that kind, and
-// the variable of the proxy if `words` repeats any part of a proxy's login.
+// Returns `words`, libcurl's description of a failure. If `words` repeats any part of a proxy's
+// login, returns `usual`, its text for all such failures, and the variable of the proxy.
 std::string curl_text(std::string_view words, std::string_view usual);
 
 // Whether the environment names a proxy for some URLs.

@@ -20,25 +20,25 @@ using std::chrono::milliseconds;
 constexpr milliseconds kFirstWait{250}, kLongestWait{16'000};
 constexpr long kLongestAskedSeconds = 600;
 constexpr uint64_t kMaxErrorBytes = 1 << 20, kKeptErrorBytes = 64 << 10;
-// A range may be cut once more for each of these.
+// Each of these that arrives allows one more interruption of a range.
 constexpr uint64_t kBytesOfTry = 64 << 10;
 
-// How much at a time is asked of one server: half as much after it refuses or drops a request, one
-// more after each round that went well. Thread-safe.
+// Limits parallel requests to one server: halves the limit when the server refuses or drops a
+// request, and raises it by one after each successful round. Thread-safe.
 class HostGate {
  public:
   static constexpr double kMostAtOnce = 32;
 
-  // That of the origin of `url`, for the whole run.
+  // The gate for the origin of `url`, shared by the entire run.
   static HostGate& of(const Url& url) {
     static std::mutex mutex;
     static auto* const gates =
-        new std::map<std::string, HostGate>;  // outlives threads that end late
+        new std::map<std::string, HostGate>;  // outlives late threads
     const std::lock_guard lock(mutex);
     return (*gates)[url.origin()];
   }
 
-  // A request that is on its way; made when there is room for it.
+  // A running request. Its constructor waits for room.
   class Turn {
    public:
     explicit Turn(HostGate& gate) : gate_(gate) {
@@ -51,7 +51,7 @@ class HostGate {
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
 
-    // Requests that were under way together are refused together, which counts once.
+    // Requests that ran together and were refused count as one refusal.
     ~Turn() {
       {
         const std::lock_guard lock(gate_.mutex_);
@@ -66,7 +66,7 @@ class HostGate {
       gate_.freed_.notify_all();
     }
 
-    // The server answered, or asked for fewer requests: 429, 503, a connection that it refused.
+    // Record that the server answered, or refused: 429, 503, or a refused connection.
     void note_success() { is_good_ = true; }
     void note_refusal() { is_refused_ = true; }
 
@@ -81,13 +81,13 @@ class HostGate {
   std::condition_variable freed_;
   double limit_ = kMostAtOnce;
   unsigned at_work_ = 0;
-  uint64_t round_ = 0;  // how often the limit was lowered
+  uint64_t round_ = 0;  // number of times the limit was lowered
 };
 
-// State of a request between tries.
+// The state of a request between tries.
 struct Progress {
-  uint64_t received_bytes = 0;  // of a range, handed to the sink or to `body`
-  std::string body;             // of a range without sink
+  uint64_t received_bytes = 0;  // of a range: passed to the sink or `body`
+  std::string body;             // of a range without a sink
   FileVersion version;
   std::optional<uint64_t> file_bytes;
 };
@@ -96,7 +96,7 @@ bool is_redirect(int status) {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
-// 301, 302 and 303 make a GET of what was sent otherwise, which nobody asked for.
+// Whether to follow a redirect. 301, 302 and 303 would turn other methods into an unwanted GET.
 bool is_followed(const HttpRequest& request, int status) {
   if (request.max_redirects == 0) return false;
   const bool only_reads = request.method == "GET" || request.method == "HEAD";
@@ -107,7 +107,7 @@ bool may_repeat(const HttpRequest& request) {
   return request.may_repeat.value_or(request.method != "POST" && request.method != "PATCH");
 }
 
-// One try: its checks need the request, and what earlier tries have shown.
+// One try. Its checks need the request and the results of earlier tries.
 class Attempt {
  public:
   Attempt(const HttpRequest& request, Progress& progress)
@@ -152,7 +152,7 @@ class Attempt {
     out.response.body = std::move(body_);
     out.response.credentials = std::move(credentials);
     const bool is_range = is_good_ && asked_ && request_.method != "HEAD";
-    if (is_range && got_bytes_ == limit_bytes_) out.cut.clear();  // however the connection ended
+    if (is_range && got_bytes_ == limit_bytes_) out.cut.clear();  // the range is complete
     if (is_range && got_bytes_ < limit_bytes_ && out.cut.empty()) {
       out.cut = fmt::format("{} of {} bytes were sent", got_bytes_, limit_bytes_);
       out.may_pass = true;
@@ -233,7 +233,7 @@ class Attempt {
 
   const HttpRequest& request_;
   Progress& progress_;
-  const std::optional<HttpRange> asked_;  // what is left of the range
+  const std::optional<HttpRange> asked_;  // the rest of the range
   std::string body_;
   uint64_t got_bytes_ = 0, limit_bytes_ = 0;
   bool is_good_ = false;
@@ -291,7 +291,7 @@ Result<Url> redirect_target(const HttpResponse& response) {
 Result<HttpResponse> http_send(const HttpRequest& request) {
   Progress progress;
   if (request.range) progress.file_bytes = request.range->file_bytes;
-  int idle_tries = 0;  // since bytes of a range came
+  int idle_tries = 0;  // tries since bytes last arrived
   for (uint64_t tries = 1;; ++tries) {
     const uint64_t before = progress.received_bytes;
     CKPT_ASSIGN(TransferResult out, try_once(request, progress));

@@ -1,5 +1,5 @@
-// One HTTP request through libcurl, which is loaded by the first request. Callbacks pass the body
-// on in pieces; handles, and with them connections, are reused.
+// Makes one HTTP request with libcurl, which the first request loads. Callbacks pass the body on in
+// pieces; handles and their connections are reused.
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -22,8 +22,8 @@
 namespace ckpt {
 namespace {
 
-// libcurl is loaded, or where it is linked in set up, by the first request: it and the libraries
-// that it needs would take 10 ms of each start of the program.
+// The functions of libcurl. The first request loads it (or sets it up if it is linked statically),
+// because it and its libraries would add 10 ms to each start of the program.
 struct Curl {
   decltype(&::curl_global_init) global_init = nullptr;
   decltype(&::curl_easy_init) make = nullptr;
@@ -54,7 +54,7 @@ struct Curl {
         append(::curl_slist_append),
         free_list(::curl_slist_free_all),
         is_loaded(true) {
-    global_init(CURL_GLOBAL_DEFAULT);  // where it fails, `make` does
+    global_init(CURL_GLOBAL_DEFAULT);  // if this fails, so does `make`
   }
 #else
   Curl() {
@@ -76,11 +76,11 @@ struct Curl {
 
 constexpr long kConnectSeconds = 20;
 
-// Handles that nobody uses, last used first: their connections are still open.
+// Unused handles, the last used one first, because its connections may still be open.
 class HandlePool {
  public:
   static HandlePool& shared() {
-    static HandlePool* const made = new HandlePool;  // outlives threads that end late
+    static HandlePool* const made = new HandlePool;  // outlives late threads
     return *made;
   }
   CURL* take() {
@@ -101,7 +101,7 @@ class HandlePool {
   std::vector<CURL*> free_;
 };
 
-// Shared by the callbacks of one transfer.
+// The state that the callbacks of one transfer share.
 struct Exchange {
   const HttpTransfer& what;
   CURL* handle;
@@ -109,7 +109,7 @@ struct Exchange {
   std::optional<Error> failed;
   HeaderReader headers;
   uint64_t sent_bytes = 0;
-  bool is_begun = false;  // on_headers was called
+  bool is_begun = false;  // whether on_headers was called
 
   bool check(Status status) {
     if (!status) failed = std::move(status.error());
@@ -158,7 +158,7 @@ int on_rewind(void* user, curl_off_t offset, int origin) {
   return CURL_SEEKFUNC_OK;
 }
 
-// For a host that a server elsewhere named: whatever it resolves to, it must not be this machine.
+// Opens a socket for a host that another server named, unless the host resolves to this machine.
 curl_socket_t open_socket_elsewhere(void* user, curlsocktype, curl_sockaddr* to) {
   if (!is_loopback_address(to->addr)) {
     return ::socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
@@ -168,12 +168,12 @@ curl_socket_t open_socket_elsewhere(void* user, curlsocktype, curl_sockaddr* to)
   return CURL_SOCKET_BAD;
 }
 
-// Small where a buffer is waited for, so that no connection looks dead meanwhile.
+// The buffer is small under --limit-rate, so that no connection seems dead while waiting for it.
 long buffer_bytes() { return rate_limit() != 0 ? 16L << 10 : 512L << 10; }
 
-// --limit-rate may leave less to each of many connections.
+// The minimum rate, which is lower if --limit-rate is shared by many connections.
 long slowest_bytes_per_second() {
-  constexpr uint64_t kShares = 64;  // twice as many as there are connections
+  constexpr uint64_t kShares = 64;  // twice the number of connections
   const uint64_t share = std::max(rate_limit() / kShares, uint64_t{1});
   return rate_limit() == 0 ? kSlowestBytesPerSecond
                            : static_cast<long>(std::min<uint64_t>(share, kSlowestBytesPerSecond));
@@ -211,21 +211,21 @@ void set_options(Exchange& exchange) {
   set(handle, CURLOPT_BUFFERSIZE, buffer_bytes());
   if (what.url.is_loopback()) set(handle, CURLOPT_PROXY, "");
   if (what.url.is_named_elsewhere &&
-      (what.url.is_loopback() || !has_proxy())) {  // a proxy may be here
+      (what.url.is_loopback() || !has_proxy())) {  // a proxy may run here
     set(handle, CURLOPT_OPENSOCKETFUNCTION, open_socket_elsewhere);
     set(handle, CURLOPT_OPENSOCKETDATA, &exchange);
   }
   if (what.method == "HEAD") set(handle, CURLOPT_NOBODY, 1L);
   if (what.body != nullptr) set_body(exchange);
   if (what.method != "HEAD") set(handle, CURLOPT_CUSTOMREQUEST, what.method.c_str());
-  set(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);  // of a proxy
+  set(handle, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);  // headers from a proxy
   set(handle, CURLOPT_HEADERFUNCTION, on_header_line);
   set(handle, CURLOPT_HEADERDATA, &exchange);
   set(handle, CURLOPT_WRITEFUNCTION, on_body_bytes);
   set(handle, CURLOPT_WRITEDATA, &exchange);
 }
 
-// A libcurl that is linked in knows no place of certificates, one of a distribution does.
+// Sets the system's certificates for a static libcurl, which does not know where they are.
 Status set_certificates(CURL* handle, const Url& url) {
   if (url.scheme != "https") return {};
   TrustedCertificates trusted = typed_certificates();
@@ -246,16 +246,16 @@ Status set_certificates(CURL* handle, const Url& url) {
 
 curl_slist* header_list(const HttpHeaders& headers) {
   const auto append = Curl::loaded().append;
-  curl_slist* list = append(nullptr, "Expect:");  // no wait before a body
+  curl_slist* list = append(nullptr, "Expect:");  // do not wait before a body
   for (const auto& [name, value] : headers) {
-    // A header without value is spelled with ';'.
+    // libcurl requires ';' after the name of a header without a value.
     const std::string line = value.empty() ? name + ";" : name + ": " + value;
     list = append(list, line.c_str());
   }
   return list;
 }
 
-// A name that does not resolve and a certificate that does not hold stay as they are.
+// Whether a retry may help: not for unknown host names or invalid certificates.
 bool may_pass(CURLcode code) {
   switch (code) {
     case CURLE_COULDNT_CONNECT:
@@ -293,11 +293,11 @@ Result<TransferResult> transfer(const HttpTransfer& what) {
   char words[CURL_ERROR_SIZE] = "";
   curl.set(handle, CURLOPT_ERRORBUFFER, words);
   const CURLcode code = curl.perform(handle);
-  if (code == CURLE_OK) begin(exchange);  // an answer without a body
+  if (code == CURLE_OK) begin(exchange);  // the answer has no body
   HandlePool::shared().give(handle);
   curl.free_list(headers);
   if (exchange.failed) return Failure(std::move(*exchange.failed));
-  if (code == CURLE_OUT_OF_MEMORY && exchange.headers.has_lines()) {  // libcurl's limit of a line
+  if (code == CURLE_OUT_OF_MEMORY && exchange.headers.has_lines()) {  // libcurl's limit per line
     return fail(ErrorCode::kIo, "a header that is too long");
   }
   if (code == CURLE_PEER_FAILED_VERIFICATION) {

@@ -32,7 +32,7 @@ bool is_hub_word(std::string_view word) {
   return !word.empty() && word.size() <= 96 && word[0] != '.' && std::ranges::all_of(word, is_fine);
 }
 
-// An entry of the tree; nullopt for folders.
+// Parses an entry of the tree; nullopt for folders.
 Result<std::optional<std::pair<std::string, RemoteFile>>> file_of_tree(const JsonValue& entry) {
   using FileLookup = std::optional<std::pair<std::string, RemoteFile>>;
   const std::string* const type = text_of(entry, "type");
@@ -121,14 +121,14 @@ class HubRoot final : public RemoteRoot {
   }
 
  private:
-  // Not every hub names the commit in its answers, but none may name another one.
+  // A hub may omit the commit in its answers, but must not name another one.
   HttpRequest ask_commit(std::string_view path) const {
     HttpRequest out = hub_request(access_, path);
     out.expected = {{"x-repo-commit", commit_}};
     return out;
   }
 
-  // Where the bytes are: large files are on another host, by a URL that runs out.
+  // Finds the URL of the bytes: large files are on another host, under a URL that expires.
   Result<Url> resolve(const std::string& path) const {
     HttpRequest request = ask_commit(
         fmt::format("/{}/resolve/{}/{}", name_.repository, commit_, percent_encoded(path, "/")));

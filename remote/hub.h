@@ -1,4 +1,4 @@
-// Requests to a Hugging Face hub.
+// Sends requests to a Hugging Face hub.
 #pragma once
 
 #include <string>
@@ -9,18 +9,18 @@
 
 namespace ckpt {
 
-// "hf://ORG/NAME[@REVISION][/PATH]"
+// The parts of "hf://ORG/NAME[@REVISION][/PATH]".
 struct HubName {
   std::string repository;  // "ORG/NAME"
-  std::string revision;    // "" is main
-  std::string path;        // "" is all of it
+  std::string revision;    // "" means main
+  std::string path;        // "" means everything
 };
 // Fails: kUsage.
 Result<HubName> parse_hub_name(std::string_view url);
 
-// A request for `path` ("/api/models/org/name"), with the token.
+// A request for `path` ("/api/models/org/name") with the token.
 HttpRequest hub_request(const HubAccess& access, std::string_view path);
-// Sends the request; a status other than 2xx is an error with the hub's message and a hint.
+// Sends the request. Another status than 2xx is an error with the hub's message and a hint.
 Result<HttpResponse> ask_hub(const HttpRequest& request);
 
 // The current commit of a revision. Fails: kUsage if the repository or revision does not exist or

@@ -13,7 +13,7 @@ using Clock = std::chrono::steady_clock;
 
 std::atomic<uint64_t> bytes_per_second{0};
 std::mutex mutex;
-Clock::time_point paid_until{};  // bytes up to now took until then
+Clock::time_point paid_until{};  // when the bytes so far are within the limit
 
 }  // namespace
 

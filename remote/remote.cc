@@ -18,7 +18,7 @@ constexpr std::string_view kShardEnding = ".safetensors";
 constexpr size_t kMaxShardsAhead = 1000;
 constexpr uint64_t kMaxHeaderAhead = 900 << 10;
 
-// A file or folder of a root.
+// A file or folder below a root.
 struct Place {
   SharedRoot root;
   std::string path;  // "" is the root
@@ -39,7 +39,7 @@ std::string without_end_slashes(std::string url) {
   return url;
 }
 
-// "hf://org/name@revision" of what is in it: a repository is listed once.
+// The repository "hf://org/name@revision" of a file in it, because each is listed once.
 std::string repository_of(const std::string& url) {
   const size_t organization = url.find('/', 5);
   return url.substr(0, organization == url.npos ? url.npos : url.find('/', organization + 1));
@@ -101,7 +101,7 @@ class OpenedUrls final : public RemoteFiles {
       const SharedRoot* const known = find_mapped(roots_, url.substr(0, end));
       if (known != nullptr) return Place{*known, url.substr(std::min(end + 1, url.size()))};
     }
-    CKPT_TRY(refuse_url_secrets(typed));  // names that a root lists may look like queries
+    CKPT_TRY(refuse_url_secrets(typed));  // names in a listed root may resemble queries
     const std::string key = url.starts_with("hf://") ? repository_of(url) : url;
     CKPT_ASSIGN(SharedRoot root, list_root(url.starts_with("hf://") ? key : typed));
     roots_[key] = root;
@@ -109,9 +109,9 @@ class OpenedUrls final : public RemoteFiles {
     return Place{std::move(root), url.substr(std::min(key.size() + 1, url.size()))};
   }
 
-  // The headers of a folder's shards are fetched together, as the first of them is opened: one
-  // after the other they would wait for the network as often as there are shards. Failures are left
-  // to who opens the shard.
+  // Fetches the headers of a folder's shards together when the first shard is opened; otherwise
+  // each would wait for the network separately. Failures are reported when the shard itself is
+  // opened.
   void open_shards(const std::string& url, const Place& place) const {
     const std::string folder = place.path.substr(0, place.path.rfind('/') + 1);
     const std::string base = url.substr(0, url.size() - place.path.size());
@@ -129,14 +129,14 @@ class OpenedUrls final : public RemoteFiles {
     ask_in_parallel(shards.size(), [&](size_t i) {
       const auto source = open_remote(base + shards[i], place.root, shards[i]);
       if (!source) return;
-      (void)Cursor(*source).text_u64(kMaxHeaderAhead);  // it stays in memory for who reads it
+      (void)Cursor(*source).text_u64(kMaxHeaderAhead);  // cached for later readers
       const std::lock_guard lock(opened_mutex_);
       opened_[base + shards[i]] = *source;
     });
   }
 
-  // A hub or bucket whose list cannot be read says nothing about the files. The list of a folder on
-  // the web is a file of its own, which can be wrong.
+  // Lists a root. An unreadable list of a hub or bucket is an I/O error, as it tells nothing about
+  // the files. The list of a web folder is itself a file, which can be corrupt.
   static Result<SharedRoot> list_root(const std::string& typed) {
     const bool is_hub = typed.starts_with("hf://");
     if (!is_hub && !typed.starts_with("s3://")) return open_web(typed);
@@ -148,15 +148,15 @@ class OpenedUrls final : public RemoteFiles {
   mutable std::mutex mutex_;
   mutable std::map<std::string, SharedRoot> roots_;
   mutable std::mutex opened_mutex_;
-  mutable std::set<std::string> shards_begun_;  // folders
-  // By URL. A file is opened more than once: to find out what it is, then to read it.
+  mutable std::set<std::string> shards_begun_;  // folders whose headers were fetched
+  // By URL: a file is opened several times, to recognize its format and then to read it.
   mutable std::map<std::string, SharedSource> opened_;
 };
 
 }  // namespace
 
 void open_urls() {
-  static const OpenedUrls* const made = new OpenedUrls;  // sources outlive main()
+  static const OpenedUrls* const made = new OpenedUrls;  // because sources outlive main()
   serve_urls(*made);
 }
 

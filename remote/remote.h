@@ -1,5 +1,5 @@
-// Files of hubs, buckets and servers, read wherever a path is accepted: hf://, s3://, https://; and
-// requests to them. The only header of this folder that others include.
+// Reads files of hubs, buckets and servers wherever a path is accepted (hf://, s3://, https://),
+// and sends requests to them. Other folders include only this header of remote/.
 #pragma once
 
 #include "remote/credentials.h"
@@ -13,7 +13,7 @@
 
 namespace ckpt {
 
-// Lets core/io open URLs. No connection is made before a URL is opened.
+// Registers URLs with core/io. No connection is made before a URL is opened.
 void open_urls();
 
 }  // namespace ckpt

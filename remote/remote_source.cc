@@ -1,4 +1,4 @@
-// A file of a server, read by ranges.
+// Reads a file on a server by ranges.
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -13,8 +13,8 @@
 namespace ckpt {
 namespace {
 
-// Reads below kSmallBytes may be of headers. Tiny ones take a window: the first a small one, those
-// that follow larger ones.
+// Reads below kSmallBytes may be of headers. Tiny reads fetch a window: first a small one, then
+// larger ones.
 constexpr uint64_t kTinyBytes = 4 << 10, kSmallBytes = 1 << 20;
 constexpr uint64_t kFirstWindowBytes = 16 << 10, kMaxWindowBytes = 1 << 20;
 
@@ -32,7 +32,7 @@ class RemoteSource final : public ByteSource {
     file_.first.clear();
   }
 
-  // Asks for the size where the listing does not say it.
+  // Asks for the size unless the listing states it.
   Status open() {
     const bool is_listed = file_.size_bytes && (has_digest() || version_.is_known());
     if (!is_listed && file_.size_bytes != uint64_t{0}) {
@@ -44,11 +44,11 @@ class RemoteSource final : public ByteSource {
       if (first.size() == size_bytes()) CKPT_TRY(check_whole(first));
       window_ = std::move(first);
     }
-    // Differs for another content: the digest, or all that the server sends.
+    // The identity of the content: its digest, or everything that the server sends about it.
     const std::string content = file_.sha256 + file_.git_id + version_.text();
     const std::string identity = sha256_of(root_->pinned() + "\n" + path_ + "\n" + content);
     std::from_chars(identity.data(), identity.data() + 15, state_.inode, 16);
-    // Plans compare times, not inodes.
+    // Plans compare times, not inodes, so the identity is also stored as time.
     state_.modified_ns = content.empty() ? kTimeUnknown : static_cast<int64_t>(state_.inode);
     state_.size_bytes = size_bytes();
     state_.has_listed_digest = has_digest();
@@ -81,7 +81,7 @@ class RemoteSource final : public ByteSource {
     return is_known;
   }
 
-  // Reads that continue the window wait for each other: they are of one header.
+  // Reads that continue the window wait for each other, as they belong to one header.
   Status read_small(uint64_t offset_bytes, std::span<std::byte> out) const {
     std::unique_lock lock(window_mutex_);
     const uint64_t end = window_start_ + window_.size();
@@ -97,7 +97,7 @@ class RemoteSource final : public ByteSource {
       const uint64_t wanted = out.size() < kTinyBytes ? std::max(needed, window_bytes_) : needed;
       std::vector<std::byte> more(std::min(wanted, size_bytes() - from));
       CKPT_TRY(read_range(from, more));
-      // A header's beginning is read again, by who asks what kind of file it is.
+      // Keeps the beginning of a header, which is read again to recognize the format.
       const bool keeps_all = !window_.empty() && window_.size() + more.size() <= kMaxWindowBytes;
       const uint64_t start = keeps_all ? window_start_ : offset_bytes;
       if (!window_.empty()) {
@@ -116,7 +116,7 @@ class RemoteSource final : public ByteSource {
     return out.size() == file_.size_bytes ? check_whole(out) : Status();
   }
 
-  // All of `range` into `out`; the file may end earlier where its size is not known.
+  // Reads `range` into `out`. If the file's size is unknown, the file may end earlier.
   Result<HttpResponse> ask(HttpRange range, std::span<std::byte> out) const {
     for (bool was_refused = false;; was_refused = true) {
       CKPT_ASSIGN(HttpRequest request, root_->request(path_, was_refused));
@@ -132,7 +132,7 @@ class RemoteSource final : public ByteSource {
       };
       CKPT_ASSIGN(HttpResponse response, in(name_, http_send(request)));
       if (!response.is_good() && response.status == 403 && !was_refused) continue;
-      if (response.status == 416 && !file_.size_bytes) {  // of an empty file, which has no range
+      if (response.status == 416 && !file_.size_bytes) {  // empty, so no range is valid
         response.file_bytes = 0;
         return response;
       }
@@ -141,7 +141,7 @@ class RemoteSource final : public ByteSource {
                        name_, response.status);
       }
       if (!response.is_good()) return in(name_, Result<HttpResponse>(http_failure(response)));
-      // The first answers may come together: each is compared with the one that was noted first.
+      // First answers may arrive in parallel; each is compared with the version recorded first.
       FileVersion version = FileVersion::of(response);
       const std::lock_guard lock(mutex_);
       CKPT_TRY(in(name_, version_.check_same(version)));
@@ -165,10 +165,10 @@ class RemoteSource final : public ByteSource {
   const SharedRoot root_;
   const std::string path_;
   RemoteFile file_;
-  const bool is_size_listed_;  // with a digest, by who vouches for the content
+  const bool is_size_listed_;  // by a listing with a digest
   FileState state_;
   mutable std::mutex mutex_;
-  mutable FileVersion version_;  // of the first answer
+  mutable FileVersion version_;  // from the first answer
   mutable std::mutex window_mutex_;
   mutable uint64_t window_start_ = 0, window_bytes_ = kFirstWindowBytes;
   mutable std::vector<std::byte> window_;

@@ -13,7 +13,7 @@
 namespace ckpt {
 namespace {
 
-// "bytes 5-9/100"; nullopt for all else, an unknown length too.
+// Parses "bytes 5-9/100"; nullopt for anything else, including an unknown length.
 struct ContentRange {
   uint64_t first = 0, last = 0, file_bytes = 0;
 };
@@ -29,10 +29,10 @@ std::optional<ContentRange> parse_content_range(std::string_view text) {
   return ContentRange{*first, *last, *size};
 }
 
-// The last byte that was asked for.
+// The position of the last requested byte.
 uint64_t last_of(const HttpRange& asked) { return asked.offset_bytes + asked.size_bytes - 1; }
 
-// 200 is all of the file.
+// Status 200 carries the entire file.
 Result<ContentRange> range_of_whole_file(const HttpResponse& response, const HttpRange& asked) {
   const auto size = number_from<uint64_t>(response.value("content-length"));
   if (!size || *size == 0 || asked.offset_bytes != 0 || *size > asked.size_bytes) {
@@ -68,7 +68,7 @@ Status check_size(uint64_t file_bytes, const HttpRange& asked) {
       fmt::format("the file has {} bytes now; it had {}", file_bytes, *asked.file_bytes));
 }
 
-// The number after `t=` of `"resolvers";r=0;t=55`; only where nothing is left.
+// Returns t of `"resolvers";r=0;t=55` if the remaining quota r is 0.
 std::optional<uint64_t> seconds_of_ratelimit(std::string_view text) {
   const size_t at = text.find(";t=");
   if (text.find(";r=0") == text.npos || at == text.npos) return {};

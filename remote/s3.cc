@@ -40,7 +40,7 @@ Status add_object(std::string_view object, const std::string& prefix, RemoteRoot
   return {};
 }
 
-// A page that was cut, or is of something else, would be a list that lacks files.
+// Rejects a truncated or unrelated page, because a list from it would lack files.
 Status check_whole_list(std::string_view xml) {
   constexpr std::string_view kRoot = "ListBucketResult";
   const size_t root = xml.find(fmt::format("<{}", kRoot));
@@ -50,7 +50,7 @@ Status check_whole_list(std::string_view xml) {
   if (!trimmed(xml).ends_with(fmt::format("</{}>", kRoot))) {
     return corrupt("the bucket's list was cut; expected </{}> at its end", kRoot);
   }
-  if (xml.find("<!") != xml.npos) {  // may hide an object, or hold a key
+  if (xml.find("<!") != xml.npos) {  // may hide an object or be part of a key
     return corrupt("the bucket's list has XML comments, CDATA or a DOCTYPE, which S3 never sends");
   }
   if (xml_element(xml, "IsTruncated") == "true" &&
@@ -60,7 +60,7 @@ Status check_whole_list(std::string_view xml) {
   return {};
 }
 
-// "" where it is not said, or not as AWS names regions: it becomes a part of a host.
+// "" if it is absent or not spelled like an AWS region, because it becomes part of a host name.
 std::string region_of(const HttpResponse& response) {
   const std::string* const said = response.header("x-amz-bucket-region");
   const std::string region = said == nullptr ? xml_element(response.body, "Region") : *said;
@@ -163,7 +163,7 @@ Result<S3Bucket> s3_bucket(const std::string& name) {
   }
   out.signing.region = access.region;
   if (access.endpoint.empty()) {
-    // TLS knows hosts of one more word only.
+    // TLS certificates only cover hosts with one more label.
     const bool has_host = name.find('.') == name.npos;
     CKPT_ASSIGN(
         out.base,

@@ -1,4 +1,4 @@
-// Buckets of S3 and of compatible servers.
+// Accesses buckets of S3 and compatible servers.
 #pragma once
 
 #include <string>
@@ -12,28 +12,28 @@
 
 namespace ckpt {
 
-// "s3://BUCKET/KEY"
+// The parts of "s3://BUCKET/KEY".
 struct S3Name {
-  std::string bucket, key;  // the key has no '/' at its ends
+  std::string bucket, key;  // the key neither begins nor ends with '/'
 };
 // Fails: kUsage.
 Result<S3Name> parse_s3_name(std::string_view url);
 
 struct S3Bucket {
-  Url base;  // of the bucket: of its own host at AWS, a path where an endpoint is set
+  Url base;  // URL of the bucket: a separate host at AWS, a path below an endpoint
   S3Signing signing;
 };
-// From the environment and profiles (credentials.h), then from the service that the environment
-// names. Fails: as s3_access() and keys_of_service(), and for an endpoint
-// that is not a URL.
+// Uses keys from the environment and profiles (credentials.h), then from the service that the
+// environment names. Fails: as s3_access() and keys_of_service(), and for an endpoint that is not a
+// URL.
 Result<S3Bucket> s3_bucket(const std::string& name);
 
-// A signed request for `key`; "" is the bucket.
+// Makes a signed request for `key`; "" is the bucket.
 HttpRequest s3_request(const S3Bucket& bucket, std::string_view key,
                        std::vector<std::pair<std::string, std::string>> query = {});
-// Whether `response`, a refusal, names another region of the bucket: `bucket` then has that one.
+// Whether the refusal `response` names another region of the bucket, which `bucket` then uses.
 bool follow_region(S3Bucket& bucket, const HttpResponse& response);
-// The failure for an answer other than 2xx: S3's code and message.
+// The failure for another answer than 2xx, with S3's code and message.
 Failure s3_failure(const HttpResponse& response);
 
 }  // namespace ckpt

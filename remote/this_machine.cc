@@ -22,7 +22,7 @@ bool is_loopback_ipv6(const in6_addr& address) {
   std::memcpy(bytes.data(), &address, bytes.size());
   const bool is_low = std::all_of(bytes.begin(), bytes.begin() + 10, [](auto b) { return b == 0; });
   if (!is_low || bytes[10] != bytes[11] || (bytes[10] != 0 && bytes[10] != 0xff)) return false;
-  // ::1, ::, ::ffff:127.0.0.1, and the old ::127.0.0.1
+  // ::1, ::, ::ffff:127.0.0.1, and the obsolete form ::127.0.0.1.
   return bytes[12] == 127 || bytes[12] == 0;
 }
 

@@ -32,7 +32,7 @@ bool is_host(std::string_view host) {
 }
 
 Failure bad_url(std::string_view text, std::string_view what) {
-  constexpr std::string_view kAny = "http://";  // of a text without scheme
+  constexpr std::string_view kAny = "http://";  // used for text without a scheme
   const bool has_scheme = text.find("://") != text.npos;
   std::string shown = without_url_secrets(std::string(has_scheme ? "" : kAny).append(text));
   if (!has_scheme) shown.erase(0, kAny.size());
@@ -40,13 +40,13 @@ Failure bad_url(std::string_view text, std::string_view what) {
                 printable(shown.substr(0, std::min<size_t>(shown.find('?'), 200))), what);
 }
 
-// The port after the host, nullopt where it is not a number that a port can have.
+// The port after the host; nullopt if it is not a valid port number.
 std::optional<uint16_t> port_of(std::string_view digits) {
   const auto port = number_from<uint16_t>(digits);
   return port == 0 ? std::nullopt : port;
 }
 
-// "/a/./b/../c" as "/a/c", like RFC 3986.
+// Resolves dots: "/a/./b/../c" becomes "/a/c", as in RFC 3986.
 std::string without_dots(std::string_view path) {
   std::vector<std::string_view> kept;
   bool is_folder = false;

@@ -9,7 +9,7 @@
 namespace ckpt {
 namespace {
 
-// "&amp;" and "&#x2f;" as characters.
+// Decodes "&amp;" and "&#x2f;".
 std::string xml_decoded(std::string_view text) {
   constexpr std::pair<std::string_view, char> kNames[] = {
       {"amp", '&'}, {"lt", '<'}, {"gt", '>'}, {"quot", '"'}, {"apos", '\''}};

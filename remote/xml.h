@@ -1,4 +1,4 @@
-// Elements of the XML that S3 and STS answer with.
+// Extracts elements from the XML with which S3 and STS answer.
 #pragma once
 
 #include <string>
@@ -7,10 +7,9 @@
 
 namespace ckpt {
 
-// The texts of all elements `name`, as they are in `xml`; elements of one name do not nest in S3's
-// answers.
+// The texts of all elements `name`, undecoded. Elements of one name do not nest in S3's answers.
 std::vector<std::string_view> xml_elements(std::string_view xml, std::string_view name);
-// The text of the first element `name` of an answer, decoded; "" without one.
+// The decoded text of the first element `name`; "" if there is none.
 std::string xml_element(std::string_view xml, std::string_view name);
 
 }  // namespace ckpt

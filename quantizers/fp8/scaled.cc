@@ -74,7 +74,7 @@ void store_scale(float scale, std::byte* out) {
   }
 }
 
-// Returns the divisor for values up to `amax`; the type of the stored scale decides its rounding.
+// The scale for values up to `amax`. Values are divided by it.
 template <Dtype kDtype>
 float make_scale(float amax, const EncodeOptions& options) {
   if (amax == 0) amax = kLargest;

@@ -26,6 +26,11 @@ constexpr auto kWeights =
     std::to_array<std::string_view>({"model.safetensors", "adapter_model.safetensors"});
 constexpr uint64_t kFirstBytes = 16 << 10;  // all of most documents
 
+bool is_page(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  return first != text.npos && text[first] == '<';
+}
+
 class WebRoot final : public RemoteRoot {
  public:
   WebRoot(Url base, std::string typed) : base_(std::move(base)) { pinned_ = std::move(typed); }
@@ -88,6 +93,13 @@ class WebRoot final : public RemoteRoot {
       if (i == 1) index = text_of_file(kWebIndex, kMaxWebIndexBytes);
     });
     if (!sums) return Failure(std::move(sums.error()));
+    // A hub answers every path below a page with a page, which is read as a file.
+    if (*sums && is_page((*sums)->body)) {
+      base_.path.pop_back();
+      CKPT_ASSIGN(const bool is_file, take_one(""));
+      if (is_file) return {};
+      base_.path += '/';
+    }
     if (*sums) {
       files_[std::string(kSums)] = {};
       CKPT_TRY(in(base_.shown(), add_sums((*sums)->body, files_)));

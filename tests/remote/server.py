@@ -221,7 +221,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.at == "cdn":
             return self.from_cdn(path)
         if path.startswith("/web/"):
-            target = self.owner.root / path[1:]
+            target = self.owner.root / self.struck.get("page", path[1:])
             known = target.is_file() and ".." not in path
             if known and {"answer", "early"} & set(self.struck):
                 return self.send_list(target.read_bytes())

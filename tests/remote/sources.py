@@ -471,7 +471,11 @@ def a_page_of_a_hub_leads_to_the_form_that_is_read():
         page = SERVER.root / "web" / path
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_bytes(b"\n<!doctype html><title>ORG/NAME</title>")
-    return all([is_refused(f"Try: {form} with HF_ENDPOINT={SERVER.origin}", "convert", web(path), OUT) for path, form in forms.items()])
+    good = [is_refused(f"Try: {form} with HF_ENDPOINT={SERVER.origin}", "convert", web(path), OUT) for path, form in forms.items()]
+    strike(Fault("page", value="web/page"))   # a hub answers every path below a page with one
+    for path, form in (("some/", "hf://web/some"), ("repo/tree/v2/", "hf://web/repo@v2")):
+        good.append(is_refused(f"Try: {form} with HF_ENDPOINT={SERVER.origin}", "show", web(path)))
+    return all(good)
 
 
 @case

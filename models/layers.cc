@@ -307,8 +307,12 @@ std::optional<ResolvedModel> resolve_config(const JsonValue& root) {
   const bool is_encoder = std::ranges::any_of(table->keys, [](const KeyRule& rule) {
     return rule.key == "attention.causal" && rule.source == KeySource::kConstant;
   });
-  return is_encoder ? without_cache(std::move(out)) : checked(std::move(out));
+  const bool sees_later_tokens = is_truthy(member(config, "use_bidirectional_attention"));
+  return is_encoder || sees_later_tokens ? without_cache(std::move(out)) : checked(std::move(out));
 }
+
+// The mean of all tokens (1), or the first token after it has seen all others (2, CLS).
+bool pools_whole_texts(uint64_t pooling_type) { return pooling_type == 1 || pooling_type == 2; }
 
 std::optional<ResolvedModel> resolve_keys(const Metadata& metadata,
                                           const std::string& architecture) {
@@ -366,14 +370,15 @@ std::optional<ResolvedModel> resolve_keys(const Metadata& metadata,
   }
   if (table != nullptr && has_word(table->quirks, "mamba_beside_attention")) add_states(out, state);
   const MetaValue* causal = find("attention.causal");
-  const bool is_encoder = causal != nullptr && *causal == MetaValue::boolean(false);
+  const bool is_encoder = pools_whole_texts(key("pooling_type")) ||
+                          (causal != nullptr && *causal == MetaValue::boolean(false));
   return is_encoder ? without_cache(std::move(out)) : checked(std::move(out));
 }
 
 }  // namespace
 
 const JsonValue* find_text_config(const JsonValue& root) {
-  for (const char* key : {"language_config", "lm_config", "llm_config", "text_config"}) {
+  for (const std::string_view key : kTextParts) {
     if (const JsonValue* found = known(root, key); found != nullptr && found->is_object())
       return found;
   }

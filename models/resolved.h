@@ -46,6 +46,10 @@ Result<std::vector<ResolvedLayer>> resolve_layers(const Family& table, const Jso
 // each. nullopt: the key has no such number.
 std::optional<uint64_t> number_of_layer(const MetaValue* value, uint64_t layer);
 
+// The keys under which wrappers keep the configuration of their text part.
+inline constexpr std::string_view kTextParts[] = {"language_config", "lm_config", "llm_config",
+                                                  "text_config"};
+
 // The configuration of the text part, or nullptr if it is the root itself.
 const JsonValue* find_text_config(const JsonValue& root);
 

@@ -11,6 +11,7 @@
 #include "core/model/tensor_names.h"
 #include "core/model/token_lists.h"
 #include "core/model/usual_type.h"
+#include "models/models.h"
 
 namespace ckpt {
 namespace {
@@ -278,8 +279,8 @@ void Subject::collect_modules() {
 }
 
 const JsonValue& Subject::text_config() const {
-  const JsonValue* inner = member(config, "text_config");
-  return inner != nullptr && inner->is_object() ? *inner : config;
+  const JsonValue* inner = find_text_config(config);
+  return inner != nullptr ? *inner : config;
 }
 
 const Tensor* Subject::tensor(std::string_view name) const {

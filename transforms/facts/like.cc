@@ -6,6 +6,7 @@
 
 #include "core/base/words.h"
 #include "core/model/json_documents.h"
+#include "models/models.h"
 
 namespace ckpt {
 namespace {
@@ -56,7 +57,7 @@ Status make_like(Checkpoint& checkpoint, std::string_view name) {
   const std::string made = class_like(family, name, root.find_object("vision_config") != nullptr);
   JsonText* thinker = root.find_object("thinker_config");
   bool has_text = false;
-  for (const char* key : {"language_config", "lm_config", "llm_config", "text_config"}) {
+  for (const std::string_view key : kTextParts) {
     for (JsonText* outer : {&root, thinker}) {
       JsonText* text = outer == nullptr ? nullptr : outer->find_object(key);
       if (text != nullptr) set_class(*text, made, types.front());

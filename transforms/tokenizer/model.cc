@@ -7,6 +7,7 @@
 #include "core/base/words.h"
 #include "core/model/json_documents.h"
 #include "core/model/token_lists.h"
+#include "models/models.h"
 
 namespace ckpt {
 namespace {
@@ -36,11 +37,9 @@ void read_config(const JsonValue& config, TokenizerModel& out) {
     return text != nullptr &&
            (text->ends_with("ForCausalLM") || text->ends_with("ForConditionalGeneration"));
   });
-  for (const char* part : {"text_config", "llm_config"}) {
-    const JsonValue* inner = known(config, part);
-    if (const std::string* type = text_of(inner, "model_type")) out.text_model_type = *type;
-    if (const JsonValue* size = known(inner, "vocab_size")) out.vocab_size = whole(*size);
-  }
+  const JsonValue* inner = find_text_config(config);
+  if (const std::string* type = text_of(inner, "model_type")) out.text_model_type = *type;
+  if (const JsonValue* size = known(inner, "vocab_size")) out.vocab_size = whole(*size);
   if (!out.vocab_size) out.vocab_size = whole(known(config, "vocab_size"));
 }
 
@@ -49,9 +48,7 @@ std::vector<uint64_t> ids_of(std::string_view kind, const JsonValue& config,
   std::vector<uint64_t> ids;
   const std::string key = fmt::format("{}_token_id", kind);
   add_ids(known(config, key), ids);
-  for (const char* part : {"text_config", "llm_config"}) {
-    add_ids(known(known(config, part), key), ids);
-  }
+  add_ids(known(find_text_config(config), key), ids);
   add_ids(known(generation, key), ids);
   return ids;
 }

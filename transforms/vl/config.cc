@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ranges>
 
+#include "models/models.h"
 #include "transforms/facts/quant_statement.h"
 #include "transforms/facts/torch_dtype.h"
 
@@ -17,8 +18,7 @@ constexpr std::string_view kTopKeys[] = {
 constexpr std::string_view kNotFromBase[] = {
     "architectures",       "model_type",          "transformers_version",
     "quantization_config", "torch_dtype",         "dtype",
-    "compression_config",  "tie_word_embeddings", "_name_or_path",
-    "text_config",         "llm_config"};
+    "compression_config",  "tie_word_embeddings", "_name_or_path"};
 constexpr std::string_view kVlVersion = "transformers_version";
 
 template <class Keys>
@@ -39,7 +39,7 @@ JsonText top_members_of(const VlFamily& family) {
 }
 
 const JsonText* nested_text(const JsonText& config) {
-  for (const char* key : {"text_config", "llm_config"}) {
+  for (const std::string_view key : kTextParts) {
     if (const JsonText* text = config.find_object(key)) return text;
   }
   return nullptr;
@@ -168,7 +168,7 @@ VlConfig split_vl_config(const JsonText& config, const VlFamily& family) {
 void take_from_base(JsonText& top, const JsonText& base, const VlFamily& family) {
   const VlConfig split = split_vl_config(base, family);
   for (const auto& [key, value] : split.top.members()) {
-    if (!contains(kNotFromBase, key)) top.set_sorted(key, value);
+    if (!contains(kNotFromBase, key) && !contains(kTextParts, key)) top.set_sorted(key, value);
   }
 }
 

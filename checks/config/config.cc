@@ -82,6 +82,12 @@ void check_model_class(const CheckContext& context) {
   if (on.config.is_null()) return;
   if (on.model_class.empty()) return check_no_class(context);
   if (knows_model_class(context.profile, on.model_class)) return;
+  const JsonValue& inner = list_in(on.text_config(), "architectures");
+  const auto* text_class = inner.empty() ? nullptr : inner[0].get_ptr<const std::string*>();
+  if (text_class != nullptr && context.profile.does("read_class_of_text_part") &&
+      knows_model_class(context.profile, *text_class)) {
+    return;
+  }
   CheckFinding found{
       "config.json: architectures",
       fmt::format("'{}', which {} does not have", on.model_class, context.profile.help)};

@@ -291,6 +291,7 @@ std::string_view section_with(const Profile& profile, std::string_view start,
 bool knows_model_class(const Profile& profile, std::string_view name) {
   constexpr std::string_view kClasses = "classes";
   if (has_listed(profile, kClasses, name, true)) return true;
+  if (has_listed(profile, "classes under other names", name, false)) return true;
   const auto adapted = listed_words(profile, "endings of adapted classes");
   const auto endings = listed_words(profile, "endings with adapters");
   return std::ranges::any_of(endings, [&](std::string_view ending) {

@@ -31,6 +31,7 @@ inline constexpr std::string_view kTraits[] = {
     "look_up_cache_scales",
     "need_every_indexed_file",
     "pass_over_quantizers_of_qwen3_5",
+    "read_class_of_text_part",
     "read_gguf",
     "read_mixed_precision",
     "refuse_extra_weights",

@@ -316,6 +316,7 @@ class Comparison {
     const std::string name = names_.canonical(tensor.name);
     if (name.ends_with("_scales") && used_.count(held(name, "_blocks")) != 0) return;
     const bool is_unlisted = has_tower_ && is_in_tower(name) && tower_of(on_.model_type) == nullptr;
+    out_.has_unlisted_tower |= is_unlisted;
     if (is_unlisted) return;
     if (is_side(name) || (out_.table->has_mtp && name.starts_with("mtp."))) return;
     out_.extra.push_back(described(tensor, name));

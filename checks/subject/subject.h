@@ -81,6 +81,7 @@ struct ParameterReport {
   std::vector<ExtraTensor> extra;
   bool has_nextn = false;          // layers for multi-token prediction at the end
   bool has_unknown_codes = false;  // some weights are stored in forms of unknown shape
+  bool has_unlisted_tower = false;  // some tensors are of a tower that no table lists
 
   bool is_compared() const { return table != nullptr; }
 };

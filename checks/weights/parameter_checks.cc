@@ -444,6 +444,9 @@ std::string weights_not_checked(const Subject& on, const Profile& profile) {
   if (report.has_unknown_codes && !on.packed.fault.empty()) {
     return "the weights: parts of packed ones do not fit";
   }
+  if (report.has_unlisted_tower && profile.program != Program::kLlamaCpp) {
+    return fmt::format("the vision tower: no list of the parameters of '{}'", on.model_type);
+  }
   if (report.has_unknown_codes) return "the weights: stored in a way that is not decoded here";
   return {};
 }

@@ -6,7 +6,8 @@ usage: list_words.py MODEL_TYPE...      where transformers 4.57 or 5 is installe
 
 Lists of each class are set to its default with one word replaced by each word that transformers has; a word counts as
 taken if the class takes one of these lists. A section lists the model types of the classes that take its words alone.
-Classes that take a word that nobody has are left out: they do not read the list.
+Classes that take a word that nobody has are left out: they do not read the list. Where a class looks words up only when
+the model is made, as some of transformers 5.24 do, this script does not notice; those sections are then the neighbor's.
 """
 import collections
 import inspect

@@ -91,6 +91,9 @@ def forms_of(folder):
         model = getattr(transformers, name)(config)
     rename = (renamer_of_5 if transformers.__version__.startswith("5.") else renamer_of_4)(model)
     names = [each for each in names_in(folder) if apart(each)]
+    leads = collections.Counter(apart(each)[1] for each in names if apart(each)[0] == "text")
+    text_lead = leads.most_common(1)[0][0] if leads else ""  # towers and projectors have norms and layers too
+    names = [each for each in names if apart(each)[:2] == ("text", text_lead) or apart(each)[0] != "text"]
     usual = rename(names)
     names = [each for each in names if usual[each] is not None]  # not of layers beyond the last
     heads = [each for each in model.state_dict() if each.rpartition(".")[0].rpartition(".")[2] in HEADS]

@@ -26,9 +26,9 @@ class ComputedSource : public ByteSource {
   enum class Kind : uint8_t {
     kDecoded,
     kDecodedTensor,
-    kTurned,
+    kTransposed,
     kStrided,
-    kWoven,
+    kInterleaved,
     kJoined,
     kRepacked,
     kCoded,

@@ -58,7 +58,7 @@ class InterleavedSource final : public ComputedSource {
     return 2 * std::min(size_bytes + 2 * turn_bytes_, largest);
   }
   const std::string& name() const override { return runs_[0].from.source->name(); }
-  Kind kind() const override { return Kind::kWoven; }
+  Kind kind() const override { return Kind::kInterleaved; }
   void each_input(const TakeInput& take) const override {
     for (const Run& run : runs_) take(run.from);
   }

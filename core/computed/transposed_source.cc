@@ -8,7 +8,7 @@
 namespace ckpt {
 namespace {
 
-constexpr uint64_t kTurnedBytes = 8 << 20;  // of the result, put in order at a time
+constexpr uint64_t kTransposedBytes = 8 << 20;  // of the result, put in order at a time
 constexpr uint64_t kStoredBytes = 1 << 20;  // read and decoded at a time
 
 // `in` is rows x columns; element (row, column) goes to out[column * out_columns + row].
@@ -73,9 +73,9 @@ Status TransposedSource::decode(const Window& window, uint64_t first_row,
 // Whole blocks of columns, and what is read, cut and decoded for some of them.
 uint64_t TransposedSource::own_scratch_bytes(uint64_t size_bytes) const {
   const uint64_t block_bytes = tensor_.codec->block_values * tensor_.shape[1] * sizeof(float);
-  const uint64_t turned =
-      std::min(size_bytes + 2 * block_bytes, std::max(kTurnedBytes, block_bytes));
-  return turned + std::min(turned, 2 * kStoredBytes) + 2 * kStoredBytes;
+  const uint64_t transposed =
+      std::min(size_bytes + 2 * block_bytes, std::max(kTransposedBytes, block_bytes));
+  return transposed + std::min(transposed, 2 * kStoredBytes) + 2 * kStoredBytes;
 }
 
 Status TransposedSource::fill(const Window& window, std::span<float> out) const {
@@ -99,7 +99,7 @@ Status TransposedSource::read(uint64_t offset_bytes, std::span<std::byte> out) c
   const uint64_t columns = tensor_.shape[2];  // rows of the result
   const uint64_t row_bytes = tensor_.shape[1] * sizeof(float);
   const uint64_t block = tensor_.codec->block_values;
-  const uint64_t at_a_time = std::max(kTurnedBytes / row_bytes / block, uint64_t{1}) * block;
+  const uint64_t at_a_time = std::max(kTransposedBytes / row_bytes / block, uint64_t{1}) * block;
   while (!out.empty()) {
     const uint64_t row = offset_bytes / row_bytes;
     const uint64_t column = row % columns;
@@ -107,9 +107,9 @@ Status TransposedSource::read(uint64_t offset_bytes, std::span<std::byte> out) c
     const uint64_t skipped_bytes = offset_bytes - (row - column + first) * row_bytes;
     const uint64_t wanted = round_up(divide_up(skipped_bytes + out.size(), row_bytes), block);
     const Window window{row / columns, first, std::min({wanted, at_a_time, columns - first})};
-    const PooledArray<float> turned(window.count * tensor_.shape[1]);
-    CKPT_TRY(fill(window, turned.span()));
-    take_window(turned.bytes().subspan(skipped_bytes), offset_bytes, out);
+    const PooledArray<float> transposed(window.count * tensor_.shape[1]);
+    CKPT_TRY(fill(window, transposed.span()));
+    take_window(transposed.bytes().subspan(skipped_bytes), offset_bytes, out);
   }
   return {};
 }

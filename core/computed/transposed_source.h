@@ -29,7 +29,7 @@ class TransposedSource final : public ComputedSource {
   uint64_t size_bytes() const override { return tensor_.values() * sizeof(float); }
   uint64_t own_scratch_bytes(uint64_t size_bytes) const override;
   const std::string& name() const override { return tensor_.name; }
-  static constexpr Kind kKind = Kind::kTurned;
+  static constexpr Kind kKind = Kind::kTransposed;
   Kind kind() const override { return kKind; }
   void each_input(const TakeInput& take) const override { each_slice(tensor_, take); }
   std::string operation() const override { return described(tensor_); }

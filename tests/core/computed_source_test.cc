@@ -123,11 +123,11 @@ SharedSource make_kind(Kind kind, const MakeInput& input) {
     case Kind::kDecodedTensor:
       return std::make_shared<const DecodedTensor>(
           in_pieces("mxfp4_ct", {kComputedRows, kComputedColumns}, input));
-    case Kind::kTurned:
+    case Kind::kTransposed:
       return std::make_shared<const TransposedSource>(
           in_pieces("mxfp4_ct", {4, kComputedRows, kComputedColumns}, input));
     case Kind::kStrided: return only_source(take_every(plain(input), 0, 2).value());
-    case Kind::kWoven:
+    case Kind::kInterleaved:
       return only_source(
           interleave({{plain(input), 2}, {plain(input), 2}}, {kComputedRows, 2 * kComputedColumns})
               .value());

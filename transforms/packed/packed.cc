@@ -104,7 +104,7 @@ bool reads_codes(const ByteSource& source) {
   if (computed == nullptr) return false;
   const ComputedSource::Kind kind = computed->kind();
   bool found = kind == ComputedSource::Kind::kCoded;
-  if (kind == ComputedSource::Kind::kStrided || kind == ComputedSource::Kind::kWoven) {
+  if (kind == ComputedSource::Kind::kStrided || kind == ComputedSource::Kind::kInterleaved) {
     computed->each_input([&](const Slice& input) { found |= reads_codes(*input.source); });
   }
   return found;

@@ -12,6 +12,8 @@ class FlatPickleMachine {
  public:
   using Item = FlatPickle::Item;
   using Kind = FlatPickle::Kind;
+  static constexpr unsigned kMemoIdBits = 28;
+  static constexpr size_t kMaxReused = 64;  // items
 
   FlatPickleMachine(const SharedSource& source, std::span<const FlatPickle::Class> classes)
       : cursor_(source), classes_(classes) {}
@@ -44,19 +46,20 @@ class FlatPickleMachine {
     stack_.pop_back();
     return out;
   }
-  Result<std::vector<Item>> pop_to_mark() {
+  // Counts the values on the stack since the last mark, which it removes.
+  Result<size_t> since_mark() {
     if (marks_.empty() || marks_.back() > stack_.size()) return bad("no mark");
-    const auto first = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
-    std::vector<Item> out(first, stack_.end());
-    stack_.erase(first, stack_.end());
+    const size_t out = stack_.size() - marks_.back();
     marks_.pop_back();
     return out;
   }
-  Result<std::vector<Item>> pop_some(size_t count) {
-    std::vector<Item> out(count);
-    for (size_t i = count; i > 0; --i) CKPT_SET(out[i - 1], pop());
-    return out;
+  // The last values of the stack, which stay there until drop().
+  Result<std::span<const Item>> last(size_t count) const {
+    const size_t floor = marks_.empty() ? 0 : marks_.back();
+    if (stack_.size() < floor || stack_.size() - floor < count) return bad("nothing to pop");
+    return std::span<const Item>(stack_).last(count);
   }
+  void drop(size_t count) { stack_.resize(stack_.size() - count); }
 
   Status push_whole(uint64_t raw, bool is_negative = false) {
     // Numbers that the index uses are neither negative nor this large.
@@ -87,37 +90,47 @@ class FlatPickleMachine {
     return known_texts_.emplace(out_.texts_.back(), out_.texts_.size() - 1).first->second;
   }
 
-  uint64_t numbers_id(std::vector<uint64_t> numbers) {
+  uint64_t numbers_id(const std::vector<uint64_t>& numbers) {
     if (const uint64_t* known = find_mapped(known_numbers_, numbers)) return *known;
     out_.numbers_.push_back(numbers);
-    return known_numbers_.emplace(std::move(numbers), out_.numbers_.size() - 1).first->second;
+    return known_numbers_.emplace(numbers, out_.numbers_.size() - 1).first->second;
   }
 
   // ---- containers ------------------------------------------------------------------------------
-  Status push_list(Kind kind, std::vector<Item> items) {
-    if (!free_lists_.empty()) {
-      const uint64_t id = free_lists_.back();
-      free_lists_.pop_back();
-      out_.lists_[id] = std::move(items);
-      return push(kind, id);
+  Item list_of(Kind kind, std::span<const Item> items) {
+    if (free_lists_.empty()) {
+      free_lists_.push_back(out_.lists_.size());
+      out_.lists_.emplace_back();
     }
-    out_.lists_.push_back(std::move(items));
-    return push(kind, out_.lists_.size() - 1);
+    const uint64_t id = free_lists_.back();
+    free_lists_.pop_back();
+    out_.lists_[id].assign(items.begin(), items.end());
+    return {kind, id};
   }
-  Status push_tuple(std::vector<Item> items) {
+  Status push_tuple(size_t count) {
+    CKPT_ASSIGN(const std::span<const Item> items, last(count));
+    Item out;
     if (items.size() == 1 && items[0].kind() == Kind::kNumbers) {
-      return push(Kind::kSized, items[0].id());
+      out = Item(Kind::kSized, items[0].id());
+    } else if (std::ranges::all_of(items, [](Item item) { return item.kind() == Kind::kInt; })) {
+      made_numbers_.clear();
+      for (const Item item : items) made_numbers_.push_back(item.id());
+      out = Item(Kind::kNumbers, numbers_id(made_numbers_));
+    } else {
+      out = list_of(Kind::kList, items);
     }
-    if (!std::ranges::all_of(items, [](Item item) { return item.kind() == Kind::kInt; })) {
-      return push_list(Kind::kList, std::move(items));
-    }
-    std::vector<uint64_t> numbers;
-    for (const Item item : items) numbers.push_back(item.id());
-    return push(Kind::kNumbers, numbers_id(std::move(numbers)));
+    drop(count);
+    return push(out);
   }
-  Status append(std::vector<Item> items, Kind kind) {
-    if (stack_.empty()) return bad("an empty stack");
-    const Item target = stack_.back();
+  Status append(size_t count, Kind kind) {
+    CKPT_ASSIGN(const std::span<const Item> items, last(count));
+    if (items.size() == stack_.size()) return bad("an empty stack");
+    const Item target = stack_[stack_.size() - count - 1];
+    CKPT_TRY(append_to(target, items, kind));
+    drop(count);
+    return {};
+  }
+  Status append_to(Item target, std::span<const Item> items, Kind kind) {
     if (target.kind() == Kind::kOther || target.kind() == Kind::kObject) return {};
     if (target.kind() != kind) return bad("items of no container");
     if (kind == Kind::kDict && items.size() % 2 != 0) return bad("a key without a value");
@@ -128,16 +141,17 @@ class FlatPickleMachine {
 
   // ---- objects ---------------------------------------------------------------------------------
   Status push_name() {
-    CKPT_ASSIGN(const std::vector<Item> parts, pop_some(2));
-    if (parts[0].kind() != Kind::kText || parts[1].kind() != Kind::kText) {
+    CKPT_ASSIGN(const Item name, pop());
+    CKPT_ASSIGN(const Item module, pop());
+    if (module.kind() != Kind::kText || name.kind() != Kind::kText) {
       return bad("a name that is not a text");
     }
-    return push(Kind::kName,
-                text_id(fmt::format("{} {}", out_.text(parts[0]), out_.text(parts[1]))));
+    return push(Kind::kName, text_id(fmt::format("{} {}", out_.text(module), out_.text(name))));
   }
   Status push_object() {
-    CKPT_ASSIGN(const std::vector<Item> parts, pop_some(2));
-    const auto* found = find_by(classes_, &FlatPickle::Class::name, out_.text(parts[0]));
+    CKPT_TRY(pop());  // no arguments
+    CKPT_ASSIGN(const Item type, pop());
+    const auto* found = find_by(classes_, &FlatPickle::Class::name, out_.text(type));
     if (found == nullptr) return push(Kind::kOther);
     const auto number = static_cast<uint64_t>(found - classes_.data());
     const uint64_t place = out_.fields_.size();
@@ -146,9 +160,10 @@ class FlatPickleMachine {
   }
   // No call is made. The arguments of torch.Size are its numbers.
   Status push_call() {
-    CKPT_ASSIGN(const std::vector<Item> parts, pop_some(2));
-    const bool is_size = parts[1].kind() == Kind::kSized && out_.text(parts[0]) == "torch Size";
-    return is_size ? push(Kind::kNumbers, parts[1].id()) : push(Kind::kOther);
+    CKPT_ASSIGN(const Item arguments, pop());
+    CKPT_ASSIGN(const Item called, pop());
+    const bool is_size = arguments.kind() == Kind::kSized && out_.text(called) == "torch Size";
+    return is_size ? push(Kind::kNumbers, arguments.id()) : push(Kind::kOther);
   }
   Status set_state() {
     CKPT_ASSIGN(const Item state, pop());
@@ -173,19 +188,37 @@ class FlatPickleMachine {
   }
   // The memo returns no dicts, so nothing refers to a dict after it became a state.
   void release(Item state) {
-    std::vector<Item>().swap(out_.lists_[state.id()]);
+    std::vector<Item>& items = out_.lists_[state.id()];
+    items.clear();
+    if (items.capacity() > kMaxReused) items.shrink_to_fit();
     free_lists_.push_back(state.id());
   }
 
   // ---- the memo --------------------------------------------------------------------------------
+  // An index has twenty values to remember for each chunk, so each takes four bytes: the kind and
+  // class above kMemoIdBits, and the number.
   Status memoize() {
     if (stack_.empty()) return bad("an empty stack");
-    memo_.push_back(stack_.back());
+    const Item item = stack_.back();
+    const bool is_object = item.kind() == Kind::kObject;
+    const uint64_t id = is_object ? FlatPickle::place_of(item) : item.id();
+    const uint64_t kind = static_cast<uint64_t>(item.kind()) +
+                          (is_object ? item.id() >> FlatPickle::kPlaceBits : 0);
+    if (id >> kMemoIdBits != 0 || kind >> (32 - kMemoIdBits) != 0) {
+      return unsupported("more values than are read");
+    }
+    memo_.push_back(static_cast<uint32_t>(kind << kMemoIdBits | id));
     return {};
   }
   Status push_memo(uint64_t number) {
     if (number >= memo_.size()) return bad("an unknown memo");
-    const Item item = memo_[number];
+    const uint64_t kind = memo_[number] >> kMemoIdBits;
+    const uint64_t id = memo_[number] & ((uint32_t{1} << kMemoIdBits) - 1);
+    constexpr auto kObjects = static_cast<uint64_t>(Kind::kObject);
+    if (kind > kObjects) {
+      return push(Kind::kObject, (kind - kObjects) << FlatPickle::kPlaceBits | id);
+    }
+    const Item item(static_cast<Kind>(kind), id);
     return push(item.kind() == Kind::kDict ? Item() : item);
   }
 
@@ -197,9 +230,9 @@ class FlatPickleMachine {
       case '.': return stop();                     // STOP
       case 0x94: return memoize();                 // MEMOIZE
       case '(': return mark();                     // MARK
-      case ')': return push_tuple({});             // EMPTY_TUPLE
-      case ']': return push_list(Kind::kList, {});  // EMPTY_LIST
-      case '}': return push_list(Kind::kDict, {});  // EMPTY_DICT
+      case ')': return push_tuple(0);                     // EMPTY_TUPLE
+      case ']': return push(list_of(Kind::kList, {}));  // EMPTY_LIST
+      case '}': return push(list_of(Kind::kDict, {}));  // EMPTY_DICT
       case 'N': return push(Kind::kNone);          // NONE
       case 0x88:
       case 0x89: return push(Kind::kOther);        // NEWTRUE, NEWFALSE
@@ -234,12 +267,14 @@ class FlatPickleMachine {
     switch (opcode) {
       case 0x85:
       case 0x86:
-      case 0x87: return with_items(pop_some(opcode - 0x84u), &FlatPickleMachine::push_tuple);
-      case 't': return with_items(pop_to_mark(), &FlatPickleMachine::push_tuple);   // TUPLE
-      case 'a': return with_items(pop_some(1), &FlatPickleMachine::append_items);   // APPEND
-      case 'e': return with_items(pop_to_mark(), &FlatPickleMachine::append_items);  // APPENDS
-      case 's': return with_items(pop_some(2), &FlatPickleMachine::append_pairs);   // SETITEM
-      case 'u': return with_items(pop_to_mark(), &FlatPickleMachine::append_pairs);  // SETITEMS
+      case 0x87: return push_tuple(opcode - 0x84u);
+      case 't': return to_mark([&](size_t count) { return push_tuple(count); });  // TUPLE
+      case 'a': return append(1, Kind::kList);                                    // APPEND
+      case 'e':                                                                   // APPENDS
+        return to_mark([&](size_t count) { return append(count, Kind::kList); });
+      case 's': return append(2, Kind::kDict);  // SETITEM
+      case 'u':                                 // SETITEMS
+        return to_mark([&](size_t count) { return append(count, Kind::kDict); });
       default: break;
     }
     return unsupported("at byte {}: opcode 0x{:02x} of the pickle is not read",
@@ -259,13 +294,11 @@ class FlatPickleMachine {
       return use(raw);
     }
   }
-  Status with_items(Result<std::vector<Item>> items,
-                    Status (FlatPickleMachine::*use)(std::vector<Item>)) {
-    if (!items) return Failure(std::move(items.error()));
-    return (this->*use)(std::move(*items));
+  template <class Use>
+  Status to_mark(const Use& use) {
+    CKPT_ASSIGN(const size_t count, since_mark());
+    return use(count);
   }
-  Status append_items(std::vector<Item> items) { return append(std::move(items), Kind::kList); }
-  Status append_pairs(std::vector<Item> items) { return append(std::move(items), Kind::kDict); }
   Status push_bytes(uint64_t size) {
     CKPT_TRY(cursor_.skip(size));
     return push(Kind::kOther);
@@ -285,7 +318,8 @@ class FlatPickleMachine {
   bool is_stopped_ = false;
   std::vector<Item> stack_;
   std::vector<size_t> marks_;
-  std::deque<Item> memo_;
+  std::deque<uint32_t> memo_;
+  std::vector<uint64_t> made_numbers_;
   std::vector<uint64_t> free_lists_;
   std::unordered_map<std::string_view, uint64_t> known_texts_;
   std::map<std::vector<uint64_t>, uint64_t> known_numbers_;

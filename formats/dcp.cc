@@ -13,8 +13,9 @@
 #include <map>
 #include <set>
 
-#include "core/base/counted.h"
+#include "core/base/arithmetic.h"
 #include "core/base/find.h"
+#include "core/computed/zstd_source.h"
 #include "core/io/paths.h"
 #include "formats/chunk_grid.h"
 #include "formats/dcp.h"
@@ -37,40 +38,59 @@ DcpNames dcp_indexes(const DcpNames& names) {
 }
 
 // Joins the chunks that several ranks' indexes list of a tensor.
-Status add_rank(DcpMetadata from, DcpMetadata& to, std::map<std::string, size_t>& known) {
-  for (DcpTensor& tensor : from.tensors) {
-    const auto [place, is_new] = known.emplace(tensor.key, to.tensors.size());
+Status add_rank(std::vector<DcpTensor> from, std::vector<DcpTensor>& to,
+                std::map<std::string, size_t>& known) {
+  for (DcpTensor& tensor : from) {
+    const auto [place, is_new] = known.emplace(tensor.key, to.size());
     if (is_new) {
-      to.tensors.push_back(std::move(tensor));
+      to.push_back(std::move(tensor));
       continue;
     }
-    DcpTensor& same = to.tensors[place->second];
+    DcpTensor& same = to[place->second];
     if (same.shape != tensor.shape || same.dtype != tensor.dtype) {
       return corrupt("'{}' has shape [{}] here and [{}] in the index of another rank", tensor.key,
                      fmt::join(tensor.shape, ", "), fmt::join(same.shape, ", "));
     }
     std::ranges::move(tensor.chunks, std::back_inserter(same.chunks));
   }
-  std::ranges::move(from.others, std::back_inserter(to.others));
   return {};
 }
 
-Result<DcpMetadata> read_indexes(const fs::path& folder, const DcpNames& names) {
-  const DcpNames indexes = dcp_indexes(names);
+Result<DcpMetadata> read_indexes(const TrainerFolder& from) {
+  const DcpNames indexes = dcp_indexes(from.names);
   if (indexes.empty()) {
     return corrupt_hint("an earlier checkpoint of the run",
                         "{}: files of ranks without '{}', which is written last: the save did not "
                         "end",
-                        folder.string(), kDcpIndex);
+                        from.path.string(), kDcpIndex);
   }
   DcpMetadata out;
-  std::map<std::string, size_t> known;
+  std::map<std::string, size_t> known, known_masters;
   for (const std::string& index : indexes) {
-    CKPT_ASSIGN(const SharedSource source, open_file(folder / index));
-    CKPT_ASSIGN(DcpMetadata one, in_file(source->name(), read_dcp_metadata(source)));
-    CKPT_TRY(in(source->name(), add_rank(std::move(one), out, known)));
+    CKPT_ASSIGN(const SharedSource source, open_file(from.path / index));
+    const bool with_masters = from.weights == WeightValues::kMaster;
+    CKPT_ASSIGN(DcpMetadata one, in_file(source->name(), read_dcp_metadata(source, with_masters)));
+    CKPT_TRY(in(source->name(), add_rank(std::move(one.tensors), out.tensors, known)));
+    CKPT_TRY(in(source->name(), add_rank(std::move(one.masters), out.masters, known_masters)));
+    std::ranges::move(one.others, std::back_inserter(out.others));
+    out.has_masters = out.has_masters || one.has_masters;
   }
   return out;
+}
+
+// The values of an item that is a zstd stream. Only its start is decoded here: local headers and
+// data.pkl take about 1 KiB. `values_bytes`: the size of its storage.
+Result<TorchView> zstd_item(const Slice& packed, uint64_t values_bytes) {
+  constexpr uint64_t kMostStartBytes = 64 << 10;
+  CKPT_ASSIGN(std::vector<std::byte> start, zstd_start(packed, kMostStartBytes));
+  CKPT_ASSIGN(std::vector<ZipEntry> entries, read_zip_start(start, "/data/", values_bytes));
+  const uint64_t end_bytes = start.size() + values_bytes;
+  const Slice archive{make_blob(packed.source->name(), std::move(start)), 0, end_bytes};
+  CKPT_ASSIGN(TorchFile file, TorchFile::open(archive, std::move(entries)));
+  CKPT_ASSIGN(TorchView view, file.tensor(file.pickle().root()));
+  view.bytes.source =
+      zstd_content(packed, view.bytes.offset_bytes + view.bytes.size_bytes);
+  return view;
 }
 
 class DcpFiles {
@@ -120,20 +140,27 @@ class DcpFiles {
       return corrupt("{} bytes; '{}' puts {} bytes at {}: the file is truncated or another", size,
                      kDcpIndex, chunk.size_bytes, chunk.offset_bytes);
     }
-    if (chunk.is_zstd) {
-      return unsupported_hint("dcp_to_torch_save of PyTorch, and then the file that it writes",
-                              "an item compressed by zstd, which is not read");
-    }
     const auto place = fmt::format("at byte {}", chunk.offset_bytes);
-    CKPT_ASSIGN(TorchFile file,
-                in(place, TorchFile::open({source, chunk.offset_bytes, chunk.size_bytes})));
-    CKPT_ASSIGN(const TorchView view, in(place, file.tensor(file.pickle().root())));
+    CKPT_ASSIGN(const TorchView view, in(place, item_view(source, chunk, dtype)));
     if (view.dtype != dtype || view.shape != chunk.sizes) {
       return corrupt("{}: {} [{}]; '{}' says {} [{}]", place, info(view.dtype).name,
                      fmt::join(view.shape, ", "), kDcpIndex, info(dtype).name,
                      fmt::join(chunk.sizes, ", "));
     }
     return in_row_order(view);
+  }
+
+  static Result<TorchView> item_view(const SharedSource& source, const DcpChunk& chunk,
+                                     Dtype dtype) {
+    const Slice item{source, chunk.offset_bytes, chunk.size_bytes};
+    if (chunk.is_zstd) {
+      const auto values = product(chunk.sizes);
+      const auto bytes = values ? multiply(*values, size_bytes(dtype)) : std::nullopt;
+      if (!bytes) return corrupt("more values than can be counted");
+      return zstd_item(item, *bytes);
+    }
+    CKPT_ASSIGN(TorchFile file, TorchFile::open(item));
+    return file.tensor(file.pickle().root());
   }
 
   fs::path folder_;
@@ -153,11 +180,39 @@ std::vector<std::string> counted_by_start(const std::vector<std::string>& keys) 
   return out;
 }
 
+// Takes the masters in place of their weights. Weights without one, as buffers are, remain.
+Status take_masters(const fs::path& folder, DcpMetadata& metadata) {
+  if (metadata.masters.empty()) return no_masters(folder.string());
+  const auto paths = [](const std::vector<DcpTensor>& tensors) {
+    std::vector<TrainerPath> out;
+    for (const DcpTensor& tensor : tensors) out.push_back(tensor.path);
+    return out;
+  };
+  CKPT_ASSIGN(const DcpNames names, names_of_weights(paths(metadata.tensors)));
+  CKPT_ASSIGN(const DcpNames of_masters, names_of_weights(paths(metadata.masters)));
+  for (size_t i = 0; i < of_masters.size(); ++i) {
+    DcpTensor& master = metadata.masters[i];
+    const auto found = std::ranges::find(names, of_masters[i]);
+    if (found == names.end()) return corrupt("'{}': no such weight", master.key);
+    DcpTensor& weight = metadata.tensors[static_cast<size_t>(found - names.begin())];
+    if (weight.shape != master.shape) {
+      return corrupt("'{}' is [{}]; its weight is [{}]", master.key,
+                     fmt::join(master.shape, ", "), fmt::join(weight.shape, ", "));
+    }
+    weight.dtype = master.dtype;
+    weight.chunks = std::move(master.chunks);
+  }
+  return {};
+}
+
 Result<TrainerWeights> read_dcp(const TrainerFolder& from) {
   CKPT_ASSIGN(DcpTensors read, read_dcp_tensors(from));
   CKPT_ASSIGN(DcpNames names, names_of_weights(read.paths));
   for (size_t i = 0; i < names.size(); ++i) read.tensors[i].name = std::move(names[i]);
-  return TrainerWeights{std::move(read.tensors), std::move(read.not_read)};
+  if (has_titan_names(read.tensors)) {
+    CKPT_SET(read.tensors, from_titan(std::move(read.tensors), from.documents));
+  }
+  return TrainerWeights{std::move(read.tensors), std::move(read.not_read), std::move(read.values)};
 }
 
 }  // namespace
@@ -167,9 +222,16 @@ bool has_dcp_files(const DcpNames& names) {
 }
 
 Result<DcpTensors> read_dcp_tensors(const TrainerFolder& from) {
-  CKPT_ASSIGN(const DcpMetadata metadata, read_indexes(from.path, from.names));
+  CKPT_ASSIGN(DcpMetadata metadata, read_indexes(from));
   DcpTensors out;
   out.not_read = counted_by_start(metadata.others);
+  if (from.weights == WeightValues::kMaster) {
+    CKPT_TRY(take_masters(from.path, metadata));
+    out.values = kF32Masters;
+  } else if (metadata.has_masters) {
+    out.values = kModelWeights;
+    out.not_read.push_back(fmt::format("{} (--weights master)", kF32Masters));
+  }
   DcpFiles files(from.path, from.names);
   for (const DcpTensor& tensor : metadata.tensors) {
     CKPT_ASSIGN(out.tensors.emplace_back(), files.whole_tensor(tensor, from.codecs));
@@ -179,6 +241,6 @@ Result<DcpTensors> read_dcp_tensors(const TrainerFolder& from) {
 }
 
 extern constinit const TrainerLayout kDcp{"a distributed checkpoint of PyTorch (DCP)",
-                                          has_dcp_files, read_dcp};
+                                          has_dcp_files, read_dcp, true};
 
 }  // namespace ckpt

@@ -37,19 +37,22 @@ struct DcpTensor {
 
 struct DcpMetadata {
   std::vector<DcpTensor> tensors;   // weights
+  std::vector<DcpTensor> masters;   // if asked for; `path` is that of their weight
+  bool has_masters = false;
   std::vector<std::string> others;  // keys of everything else
 };
 
 // Reads the index and executes nothing in it. Fails: kCorrupt: the pickle is not such an index;
 // kUnsupported: it has more than kMaxDcpMetadataBytes, or a type or storage that ckpt does not
 // read; kIo.
-Result<DcpMetadata> read_dcp_metadata(const SharedSource& source);
+Result<DcpMetadata> read_dcp_metadata(const SharedSource& source, bool with_masters = false);
 
 // The tensors of a folder that torch.distributed.checkpoint wrote, named as in its index.
 struct DcpTensors {
   std::vector<Tensor> tensors;
   std::vector<TrainerPath> paths;     // of each
   std::vector<std::string> not_read;  // as TrainerWeights
+  std::string values = {};
 };
 Result<DcpTensors> read_dcp_tensors(const TrainerFolder& from);
 // Whether the folder has an index, or files that belong to one.

@@ -44,7 +44,8 @@ constexpr FlatPickle::Class kClasses[] = {
 
 class DcpReader {
  public:
-  explicit DcpReader(const FlatPickle& pickle) : pickle_(pickle) {}
+  DcpReader(const FlatPickle& pickle, bool with_masters)
+      : pickle_(pickle), with_masters_(with_masters) {}
 
   Result<DcpMetadata> run() {
     if (!pickle_.is_object(pickle_.root(), kMetadata)) {
@@ -61,14 +62,17 @@ class DcpReader {
         return corrupt("a key that is not a text of up to {} bytes", kMaxNameBytes);
       }
       TrainerPath path = path_of(tensors[i], key);
-      if (!pickle_.is_object(tensors[i + 1], kTensorStorage) || is_beside_weights(path)) {
+      const auto weight = weight_of_master(path);
+      out.has_masters = out.has_masters || weight;
+      const bool is_read = weight ? with_masters_ : !is_beside_weights(path);
+      if (!pickle_.is_object(tensors[i + 1], kTensorStorage) || !is_read) {
         out.others.push_back(key);
         continue;
       }
-      CKPT_ASSIGN(out.tensors.emplace_back(),
-                  in(fmt::format("'{}'", key), tensor(tensors[i], tensors[i + 1])));
-      out.tensors.back().key = key;
-      out.tensors.back().path = std::move(path);
+      DcpTensor& read = (weight ? out.masters : out.tensors).emplace_back();
+      CKPT_ASSIGN(read, in(fmt::format("'{}'", key), tensor(tensors[i], tensors[i + 1])));
+      read.key = key;
+      read.path = weight ? *weight : std::move(path);
     }
     return out;
   }
@@ -188,19 +192,20 @@ class DcpReader {
   }
 
   const FlatPickle& pickle_;
+  bool with_masters_;
   std::unordered_map<uint64_t, Item> planned_;  // by the number of the key
   std::vector<Stored> stored_;                  // sorted
 };
 
 }  // namespace
 
-Result<DcpMetadata> read_dcp_metadata(const SharedSource& source) {
+Result<DcpMetadata> read_dcp_metadata(const SharedSource& source, bool with_masters) {
   if (source->size_bytes() > kMaxDcpMetadataBytes) {
     return unsupported("{} bytes; at most {} are read", source->size_bytes(),
                        kMaxDcpMetadataBytes);
   }
   CKPT_ASSIGN(const FlatPickle pickle, FlatPickle::parse(source, kClasses));
-  return DcpReader(pickle).run();
+  return DcpReader(pickle, with_masters).run();
 }
 
 }  // namespace ckpt

@@ -21,6 +21,7 @@
 #include "core/base/arithmetic.h"
 #include "core/base/find.h"
 #include "core/computed/decoded_source.h"
+#include "formats/chunk_grid.h"
 #include "formats/torch.h"
 #include "formats/trainer.h"
 
@@ -99,17 +100,19 @@ class ZeroReader {
     CKPT_TRY(check_names());
     CKPT_TRY(read_ranks());
     CKPT_TRY(read_models());
-    CKPT_TRY(read_shapes());
-    CKPT_TRY(stage_ == 0 ? take_files() : stage_ == 3 ? take_pieces() : take_runs());
-    CKPT_TRY(take_frozen());
-    CKPT_TRY(take_buffers());
-    CKPT_TRY(take_shared());
+    CKPT_TRY(from_.weights == WeightValues::kModel ? take_module() : take_masters());
     std::vector<TrainerPath> paths;
     for (const Tensor& tensor : out_.tensors) paths.push_back({tensor.name});
     CKPT_ASSIGN(const std::vector<std::string> names, names_of_weights(paths));
     for (size_t i = 0; i < names.size(); ++i) out_.tensors[i].name = names[i];
-    out_.not_read = {"moments of the optimizer", "copies of weights that the model ran with"};
-    if (stage_ == 3) out_.not_read.pop_back();
+    const bool is_model = from_.weights == WeightValues::kModel;
+    const std::string_view taken = is_model ? kModelWeights : kF32Masters;
+    out_.values = taken;
+    out_.not_read = {"moments of the optimizer"};
+    if (is_model) out_.not_read.push_back(fmt::format("{} (--weights master)", kF32Masters));
+    if (!is_model && stage_ != 3) {
+      out_.not_read.push_back(fmt::format("{} (--weights model)", kModelWeights));
+    }
     return std::move(out_);
   }
 
@@ -250,6 +253,33 @@ class ZeroReader {
       CKPT_ASSIGN(groups_.emplace_back(), parameters(file, file.item(*groups, g)));
       if (g >= paddings_.size() || paddings_[g].size() != groups_[g].size()) continue;
       for (size_t i = 0; i < groups_[g].size(); ++i) groups_[g][i].padding = paddings_[g][i];
+    }
+    return {};
+  }
+
+  Status take_masters() {
+    CKPT_TRY(read_shapes());
+    CKPT_TRY(stage_ == 0 ? take_files() : stage_ == 3 ? take_pieces() : take_runs());
+    CKPT_TRY(take_frozen());
+    CKPT_TRY(take_buffers());
+    return take_shared();
+  }
+
+  // The weights that the model ran with. In stage 3 no file has them.
+  Status take_module() {
+    ZeroFile& file = models_[0];
+    const Node* module = file.find("module");
+    if (module == nullptr || module->kind != Kind::kDict) return file.unlike("module");
+    if (stage_ == 3) {
+      return unsupported_hint("--to bf16 without --weights model, which rounds the F32 masters",
+                              "{}: ZeRO-3 saves no other weights than the F32 masters", file.path);
+    }
+    for (size_t i = 0; i + 1 < module->items.size(); i += 2) {
+      const std::string& name = file.item(*module, i).text;
+      CKPT_ASSIGN(const TorchView view, in(file.path, in(name, file.file.tensor(
+                                                               file.item(*module, i + 1)))));
+      CKPT_ASSIGN(const Slice bytes, in(file.path, in(name, in_row_order(view))));
+      CKPT_TRY(add_tensor(name, view.shape, {bytes}, view.dtype));
     }
     return {};
   }
@@ -447,7 +477,7 @@ Result<TrainerWeights> read_zero(const TrainerFolder& from) { return ZeroReader(
 
 }  // namespace
 
-extern constinit const TrainerLayout kDeepSpeed{"a checkpoint of DeepSpeed (ZeRO): F32 masters",
-                                                is_zero, read_zero};
+extern constinit const TrainerLayout kDeepSpeed{"a checkpoint of DeepSpeed (ZeRO)", is_zero,
+                                                read_zero, true};
 
 }  // namespace ckpt

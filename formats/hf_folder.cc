@@ -419,7 +419,7 @@ Result<Checkpoint> read_folder(const fs::path& folder, Codecs codecs, const Read
   CKPT_ASSIGN(const Names names, list_files(folder));
   CKPT_ASSIGN(const auto found, trainer_layout(folder, names));
   if (found) {
-    CKPT_ASSIGN(Checkpoint trained, read_trainer(folder, *found, codecs, options));
+    CKPT_ASSIGN(Checkpoint trained, read_trainer(*found, codecs, options));
     trained.name = name_of(folder);
     return trained;
   }

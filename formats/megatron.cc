@@ -281,7 +281,7 @@ Result<TrainerWeights> read_megatron(const TrainerFolder& from) {
   for (const Tensor& tensor : read.tensors) {
     if (!is_extra_state(tensor.name)) CKPT_TRY(naming.take(tensor));
   }
-  return TrainerWeights{std::move(naming).tensors(), {"optimizer", "states of random numbers"}};
+  return TrainerWeights{std::move(naming).tensors(), read.not_read, read.values};
 }
 
 bool is_megatron_by_ranks(const std::vector<std::string>& names) {
@@ -423,7 +423,7 @@ Result<TrainerWeights> read_megatron_ranks(const TrainerFolder& from) {
 }  // namespace
 
 extern constinit const TrainerLayout kMegatron{"a checkpoint of Megatron (torch_dist)", is_megatron,
-                                               read_megatron};
+                                               read_megatron, true};
 extern constinit const TrainerLayout kMegatronRanks{
     "a checkpoint of Megatron with a file of each rank", is_megatron_by_ranks, read_megatron_ranks};
 

@@ -106,9 +106,14 @@ Status TorchFile::check_byte_order() const {
 }
 
 Result<TorchFile> TorchFile::open(const Slice& archive) {
+  CKPT_ASSIGN(std::vector<ZipEntry> entries, read_zip_directory(archive));
+  return open(archive, std::move(entries));
+}
+
+Result<TorchFile> TorchFile::open(const Slice& archive, std::vector<ZipEntry> entries) {
   TorchFile out;
   out.archive_ = archive;
-  CKPT_ASSIGN(out.entries_, read_zip_directory(archive));
+  out.entries_ = std::move(entries);
   CKPT_TRY(out.sort_entries());
   CKPT_TRY(out.check_byte_order());
   CKPT_ASSIGN(const Slice slice, find_zip_entry(archive, *out.pickle_entry_));

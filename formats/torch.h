@@ -52,6 +52,7 @@ class TorchFile {
   // Fails: kCorrupt: not such a zip; kUnsupported: of another byte order, a pickle above
   // kMaxTorchPickleBytes or that is not read; kIo.
   static Result<TorchFile> open(const Slice& archive);
+  static Result<TorchFile> open(const Slice& archive, std::vector<ZipEntry> entries);
 
   const Pickle& pickle() const { return pickle_; }
   // Fails: kCorrupt: beyond its storage; kUnsupported: made in another way, of an unknown type.

@@ -38,9 +38,10 @@ constexpr NewestFolder kNewestFolders[] = {
     {"latest_universal", 0, ""},                        // DeepSpeed's ds_to_universal
     {"latest_checkpointed_iteration.txt", 7, "iter_"},  // Megatron
 };
-// Folders in a checkpoint that hold the weights. accelerate writes one for each model.
+// Folders in a checkpoint or a run that hold the weights. accelerate writes one for each model.
 constexpr std::string_view kWeightFolders[] = {"pytorch_model_fsdp_[0-9]*", "global_step[0-9]*",
-                                               "iter_[0-9]*"};
+                                               "iter_[0-9]*", "checkpoint-[0-9]*"};
+constexpr int kMaxFolders = 2;  // RUN/checkpoint-1/global_step1
 constexpr uint64_t kMaxTagBytes = 4096;
 
 const TrainerLayout* layout_of(const TrainerNames& names) {
@@ -53,7 +54,9 @@ const TrainerLayout* layout_of(const TrainerNames& names) {
 fs::path documents_folder(const fs::path& folder) {
   // The parent of "RUN/" is that of "RUN".
   const fs::path plain = parent_of(fs::absolute(folder).lexically_normal() / "");
-  for (const fs::path& each : {folder, folder / "huggingface", parent_of(plain)}) {
+  const fs::path around = parent_of(plain);
+  for (const fs::path& each : {folder, folder / "huggingface", around, around / "huggingface",
+                               parent_of(around)}) {
     if (is_there(each / "config.json", Links::kFollow).value_or(false)) return each;
   }
   return folder;
@@ -89,8 +92,10 @@ TrainerNames names_like(const TrainerNames& names, std::string_view pattern) {
   return out;
 }
 
-Result<std::optional<FoundLayout>> find_trainer_layout(const fs::path& folder,
-                                                       const TrainerNames& names) {
+namespace {
+
+Result<std::optional<FoundLayout>> find_layout(const fs::path& folder, const TrainerNames& names,
+                                               int folders) {
   if (const TrainerLayout* layout = layout_of(names)) {
     return std::optional(FoundLayout{layout, folder});
   }
@@ -102,7 +107,9 @@ Result<std::optional<FoundLayout>> find_trainer_layout(const fs::path& folder,
   for (const std::string& name : inner) {
     if (!is_folder(folder / name)) continue;
     CKPT_ASSIGN(const TrainerNames files, list_files(folder / name));
-    if (const TrainerLayout* layout = layout_of(files)) found.push_back({layout, folder / name});
+    if (folders == 0) continue;
+    CKPT_ASSIGN(const auto one, find_layout(folder / name, files, folders - 1));
+    if (one) found.push_back(*one);
   }
   if (found.size() > 1) {
     return unsupported_hint(shell_path(found.back().folder.string()),
@@ -112,12 +119,33 @@ Result<std::optional<FoundLayout>> find_trainer_layout(const fs::path& folder,
   return found.empty() ? std::optional<FoundLayout>() : std::optional(found[0]);
 }
 
-Result<Checkpoint> read_trainer(const fs::path& folder, const FoundLayout& found, Codecs codecs,
+}  // namespace
+
+Result<std::optional<FoundLayout>> find_trainer_layout(const fs::path& folder,
+                                                       const TrainerNames& names) {
+  return find_layout(folder, names, kMaxFolders);
+}
+
+Failure no_masters(std::string_view what) {
+  return unsupported_hint("the same command without --weights master",
+                          "{}: no F32 masters next to the weights; expected them for --weights "
+                          "master", what);
+}
+
+Result<Checkpoint> read_trainer(const FoundLayout& found, Codecs codecs,
                                 const ReadOptions& options) {
   Checkpoint out;
-  CKPT_ASSIGN(out.documents, read_documents(documents_folder(folder), options));
+  CKPT_ASSIGN(out.documents, read_documents(documents_folder(found.folder), options));
+  std::vector<Document> of_model = out.documents;
+  if (out.find_document("config.json") == nullptr && !options.base.empty()) {
+    of_model = read_documents(options.base, options).value_or(std::move(of_model));
+  }
   CKPT_ASSIGN(const TrainerNames names, list_files(found.folder));
-  auto read = found.layout->read({found.folder, names, out.documents, codecs});
+  if (options.weights == WeightValues::kMaster && !found.layout->has_masters) {
+    return no_masters(found.layout->name);
+  }
+  auto read =
+      found.layout->read({found.folder, names, of_model, codecs, options.weights});
   if (!read) {
     const bool is_damaged = read.error().code == ErrorCode::kCorrupt;
     if (is_damaged && read.error().hint.empty()) read.error().hint = kCopyOrSaveAgain;
@@ -129,7 +157,8 @@ Result<Checkpoint> read_trainer(const fs::path& folder, const FoundLayout& found
                        fmt::join(weights.not_read, ", "));
   }
   out.format = kSafetensors.name;
-  out.layout = found.layout->name;
+  out.layout = weights.values.empty() ? std::string(found.layout->name)
+                                      : fmt::format("{}: {}", found.layout->name, weights.values);
   out.not_read = std::move(weights.not_read);
   out.tensors = std::move(weights.tensors);
   return out;

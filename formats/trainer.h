@@ -26,28 +26,46 @@ using TrainerPath = std::vector<std::string>;
 // Whether an entry is not a weight: {"optimizer", "state.x.exp_avg"}.
 bool is_beside_weights(const TrainerPath& path);
 
+// The path of the weight that an entry is the F32 master of: {"optimizer", "fp32_master", "a.b"}
+// is that of {"a.b"}. nullopt: it is not a master.
+std::optional<TrainerPath> weight_of_master(const TrainerPath& path);
+
 // Returns the name of each weight in the model, without the levels that hold the model and without
 // the components that wrappers add. Requires: is_beside_weights() is false for all. Fails:
 // kCorrupt: two weights get the same name.
 Result<std::vector<std::string>> names_of_weights(const std::vector<TrainerPath>& paths);
 
+// Whether these are names of torchtitan's models, and the same tensors as the model of Hugging Face
+// has them (torchtitan.cc). Fails: kUnsupported: no config.json among `documents`, a class whose
+// names are not known here; kCorrupt: rows that do not fit it.
+bool has_titan_names(const std::vector<Tensor>& tensors);
+Result<std::vector<Tensor>> from_titan(std::vector<Tensor> tensors,
+                                       const std::vector<Document>& documents);
+
 struct TrainerWeights {
   std::vector<Tensor> tensors;        // with the names of the model
   std::vector<std::string> not_read;  // what else is there: "optimizer (75 entries)"
+  std::string values = {};            // which of several values the weights have: "F32 masters"
 };
 
 struct TrainerFolder {
   std::filesystem::path path;
   std::vector<std::string> names;         // what is in it
-  const std::vector<Document>& documents;  // of the model
+  const std::vector<Document>& documents;  // of the model, or of its base
   Codecs codecs;
+  WeightValues weights;  // never kMaster if the layout has no masters
 };
 
 struct TrainerLayout {
   std::string_view name;  // "a distributed checkpoint of PyTorch (DCP)"
   bool (*recognizes)(const std::vector<std::string>& names);  // by the names in its folder
   Result<TrainerWeights> (*read)(const TrainerFolder& from);
+  bool has_masters = false;  // the reader can take the masters
 };
+
+// The values that `--weights` chooses from, in messages.
+inline constexpr std::string_view kF32Masters = "F32 masters";
+inline constexpr std::string_view kModelWeights = "the model's weights";
 
 // The names that match `glob`.
 std::vector<std::string> names_like(const std::vector<std::string>& names, std::string_view glob);
@@ -62,9 +80,13 @@ struct FoundLayout {
 Result<std::optional<FoundLayout>> find_trainer_layout(const std::filesystem::path& folder,
                                                        const std::vector<std::string>& names);
 
-// Reads the weights and documents of `folder`. If it has no config.json, its huggingface/ or its
-// parent folder supplies the documents. Fails: as the layout and read_documents() do.
-Result<Checkpoint> read_trainer(const std::filesystem::path& folder, const FoundLayout& found,
-                                Codecs codecs, const ReadOptions& options);
+// The error for weights without masters in `what`, if they were asked for.
+Failure no_masters(std::string_view what);
+
+// Reads the weights in `found`, and the documents there. If that folder has no config.json, its
+// huggingface/ or a folder around it supplies the documents. Fails: as the layout and
+// read_documents() do; kUnsupported: masters are asked for, and the layout has none.
+Result<Checkpoint> read_trainer(const FoundLayout& found, Codecs codecs,
+                                const ReadOptions& options);
 
 }  // namespace ckpt

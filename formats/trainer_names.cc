@@ -21,6 +21,7 @@ enum class NamePart : uint8_t {
   kOuter,    // a dict around everything
   kLevel,    // a dict around the weights
   kWrapper,  // a component, wherever it is
+  kMaster,   // F32 masters, by the name of their weight, are in it
   kOther,    // the first component of names of everything but weights
 };
 struct NameRow {
@@ -28,7 +29,8 @@ struct NameRow {
   NamePart part;
 };
 // Sources: torch/distributed/checkpoint/state_dict.py, torch/distributed/fsdp, torch/_dynamo,
-// accelerate/utils/fsdp_utils.py, torchtitan/components/checkpoint.py.
+// accelerate/utils/fsdp_utils.py, torchtitan/components/checkpoint.py,
+// megatron/core/optimizer/optimizer.py.
 constexpr NameRow kNameTable[] = {
     {"app", NamePart::kOuter},
     {"model", NamePart::kLevel},
@@ -37,6 +39,8 @@ constexpr NameRow kNameTable[] = {
     {"_fsdp_wrapped_module", NamePart::kWrapper},
     {"_orig_mod", NamePart::kWrapper},
     {"module", NamePart::kWrapper},
+    {"optimizer.fp32_master.", NamePart::kMaster},
+    {"optimizer.state.fp32_param.", NamePart::kMaster},
     {"dataloader*", NamePart::kOther},
     {"lr_scheduler*", NamePart::kOther},
     {"optim", NamePart::kOther},
@@ -111,6 +115,15 @@ bool has_levels(const std::vector<TrainerPath>& paths, bool is_suggested) {
 bool is_beside_weights(const TrainerPath& path) {
   std::string_view rest = path[levels_of(path, NamePart::kOuter)];
   return is_name_part(take_word(rest, '.'), NamePart::kOther);
+}
+
+std::optional<TrainerPath> weight_of_master(const TrainerPath& path) {
+  const std::string key = joined_from(path, levels_of(path, NamePart::kOuter));
+  for (const NameRow& row : kNameTable) {
+    const bool is_master = row.part == NamePart::kMaster && key.starts_with(row.text);
+    if (is_master) return TrainerPath{key.substr(row.text.size())};
+  }
+  return std::nullopt;
 }
 
 Result<std::vector<std::string>> names_of_weights(const std::vector<TrainerPath>& paths) {

@@ -35,6 +35,7 @@ class ComputedSource : public ByteSource {
     kMxfp4BlockAmax,
     kMerged,
     kWritten,
+    kZstd,
     kCount,
   };
   using TakeInput = std::function<void(const Slice&)>;

@@ -17,7 +17,21 @@ bool has_adapter_weights(const Checkpoint& checkpoint) {
 
 }  // namespace
 
+bool has_inner_adapter(const Checkpoint& checkpoint) {
+  constexpr std::string_view kInner = ".base_layer.weight";
+  std::set<std::string_view> wrapped;
+  for (const Tensor& tensor : checkpoint.tensors) {
+    const std::string_view name = tensor.name;
+    if (name.ends_with(kInner)) wrapped.insert(name.substr(0, name.size() - kInner.size()));
+  }
+  return !wrapped.empty() && std::ranges::any_of(checkpoint.tensors, [&](const Tensor& tensor) {
+    const size_t at = tensor.name.find(".lora_A.");
+    return at != tensor.name.npos && wrapped.contains(std::string_view(tensor.name).substr(0, at));
+  });
+}
+
 std::string adapter_words(const Checkpoint& checkpoint) {
+  if (has_inner_adapter(checkpoint)) return {};
   const std::string* type = checkpoint.metadata.find_text("general.type");
   if (type != nullptr && *type == "adapter") {
     std::set<std::string_view> files;
@@ -36,6 +50,11 @@ std::string adapter_words(const Checkpoint& checkpoint) {
 }
 
 Status require_model(const Checkpoint& checkpoint, std::string_view other) {
+  if (has_inner_adapter(checkpoint)) {
+    return unsupported_hint(
+        "--step lora, to merge it, or --step lora:take=adapter, to write it as PEFT does",
+        "a model with a LoRA adapter in its tensors");
+  }
   const std::string what = adapter_words(checkpoint);
   if (what.empty()) return {};
   return unsupported_hint(

@@ -54,6 +54,10 @@ struct LayoutOptions {
 };
 
 // How to read files.
+// Values of weights that a trainer's checkpoint may hold: those that the model ran with, often in
+// 16 bits, and the F32 masters that its optimizer changes.
+enum class WeightValues : uint8_t { kUsual, kModel, kMaster };
+
 struct ReadOptions {
   // Documents and indexes may be links to anywhere, not only inside their folder and to the blobs
   // of the hub's cache.
@@ -63,6 +67,10 @@ struct ReadOptions {
   bool skip_vocabularies_of_urls = false;
   // Tensors of a GGUF whose type no codec has are bytes, for callers that read keys.
   bool keep_unknown_types = false;
+  // The model that a trainer's checkpoint was made from, for facts that its files lack.
+  std::filesystem::path base = {};
+  // kUsual: as the layout's own program does.
+  WeightValues weights = WeightValues::kUsual;
 };
 
 struct Format {

@@ -155,6 +155,29 @@ Result<std::vector<ZipEntry>> read_zip_directory(const Slice& archive) {
   return out;
 }
 
+Result<std::vector<ZipEntry>> read_zip_start(std::span<const std::byte> start,
+                                             std::string_view last, uint64_t last_bytes) {
+  constexpr std::string_view kLocal("PK\3\4"), kDescriptor("PK\7\10");
+  const ZipBytes bytes({start.begin(), start.end()}, 0);
+  const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
+  std::vector<ZipEntry> out;
+  for (size_t at = text.find(kLocal); at != text.npos && bytes.has(at, kZipLocalBytes);
+       at = text.find(kLocal, at)) {
+    const uint64_t name = bytes.number(at + 26, 2), extra = bytes.number(at + 28, 2);
+    if (!bytes.has(at + kZipLocalBytes, name + extra)) break;
+    const bool is_stored = bytes.number(at + 8, 2) == 0 && (bytes.number(at + 6, 2) & 1) == 0;
+    ZipEntry& entry = out.emplace_back(
+        ZipEntry{bytes.text(at + kZipLocalBytes, name), last_bytes, at, is_stored});
+    if (entry.name.find(last) != entry.name.npos) return out;
+    const uint64_t first = at + kZipLocalBytes + name + extra;
+    at = text.find(kDescriptor, first);
+    if (at == text.npos) break;
+    entry.size_bytes = at - first;
+  }
+  return corrupt("no entry '*{}*' in the first {} bytes; expected a zip of torch.save", last,
+                 start.size());
+}
+
 Result<Slice> find_zip_entry(const Slice& archive, const ZipEntry& entry) {
   const std::string what = fmt::format("entry '{}' of {} bytes", entry.name, entry.size_bytes);
   if (!entry.is_stored) {

@@ -7,7 +7,9 @@
 // another length than the directory's. Source: PKWARE APPNOTE.TXT 6.3.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/result.h"
@@ -29,6 +31,11 @@ struct ZipEntry {
 // Fails: kCorrupt: not a zip, truncated, an entry beyond the end; kUnsupported: a directory above
 // kMaxZipDirectoryBytes; kIo.
 Result<std::vector<ZipEntry>> read_zip_directory(const Slice& archive);
+// The entries at the start of an archive, by their local headers, up to the first with `last` in
+// its name. That one has `last_bytes` bytes; the others end where their data descriptor begins.
+// Fails: kCorrupt: `start` does not have them.
+Result<std::vector<ZipEntry>> read_zip_start(std::span<const std::byte> start,
+                                             std::string_view last, uint64_t last_bytes);
 // Where the bytes of `entry` are. Fails: kUnsupported: not stored; kCorrupt: beyond the end; kIo.
 Result<Slice> find_zip_entry(const Slice& archive, const ZipEntry& entry);
 

@@ -46,7 +46,7 @@ constexpr Family qwen3(Family made) {
   made.quirks =
       "slides_in_all_or_none text_class only_silu counts_layers_by_default theta_outside"
       " no_bias:.o_proj. skips_tied_head looks_up_proj_scales refuses_fused_alone"
-      " norms_feed_linears";
+      " norms_feed_linears torchtitan";
   made.defaults = kQwen3Defaults;
   made.parameters = rows::kQwen3Rules;
   made.has_bare_names = true;
@@ -109,7 +109,7 @@ const Family kQwen3Moe = {
     .model_types = "qwen3_moe",
     .quirks =
         "ignores_layer_types only_silu silu_experts own_config:Qwen3Moe theta_outside"
-        " no_bias:.o_proj. passes_over_scales norms_feed_linears",
+        " no_bias:.o_proj. passes_over_scales norms_feed_linears torchtitan",
     .names = rows::kExpertLists,
     .keys = rows::kQwenExpertKeys,
     .defaults = kQwen3MoeDefaults,

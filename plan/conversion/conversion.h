@@ -26,6 +26,7 @@ struct AlsoOutput {
 struct Conversion {
   std::filesystem::path in, out;
   std::string to;                  // a type; empty: keep the types
+  std::string weights;             // of a trainer's checkpoint: "model", "master"; empty: usual
   std::vector<std::string> steps;  // "name:key=value,key=value"
   std::vector<Step> recipe_steps;  // steps of a recipe, if none were typed
   // Options of the added steps, by the names of their flags (option_table.h) and in the given

@@ -43,6 +43,8 @@ constexpr ConvertOption kOptions[] = {
      "IN lacks nothing that it has, and no requested change needs the unquantized model",
      "the model that IN was made from; gives what IN lacks (configuration, tokenizer, weights), "
      "and what steps, fixes and a folder made from a GGUF need"},
+    {"weights", "model|master", kInput, &C::weights, kRecipeAndPlan, kCommand, "",
+     "of a trainer's checkpoint: the weights that the model ran with, or the F32 masters"},
     {"step", "NAME:KEY=VALUE,...", kInput, &C::steps, kRecipeAndPlan, kCommand, "",
      "a step to run on IN first (ckpt list steps)", "", "steps"},
     {"like", "", kInput, StepKey{"to-gguf", "like"}, kRecipeAndPlan, kTaken,

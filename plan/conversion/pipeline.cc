@@ -24,38 +24,6 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-// Whether an adapter can become `out`: a copy, a GGUF with --base, or a GGUF of another float type.
-bool fits_adapter(const Checkpoint& adapter, const Conversion& conversion, const AlsoOutput& out) {
-  const bool is_file = is_gguf_path(out.out);
-  if (adapter.format == "gguf") return is_file && (out.to.empty() || is_float_type(out.to));
-  return !is_export_type(out.to) && (!is_file || !conversion.base.empty());
-}
-
-// Fails: kUnsupported for a LoRA adapter, if an output needs an entire model. Notes that an adapter
-// is copied as an adapter.
-Status check_whole_model(const Checkpoint& checkpoint, const Conversion& conversion,
-                         const Context& context) {
-  const std::string what = adapter_words(checkpoint);
-  if (what.empty()) return {};
-  const bool is_gguf = checkpoint.format == "gguf";
-  const bool fits = fits_adapter(checkpoint, conversion, {conversion.out, conversion.to}) &&
-                    std::ranges::all_of(conversion.also, [&](const AlsoOutput& also) {
-                      return fits_adapter(checkpoint, conversion, also);
-                    });
-  if (!fits) {
-    const std::string_view other = is_gguf ? "; an OUT that ends in .gguf and no --to, or --to "
-                                             "f16, bf16 or f32, to write it alone"
-                                   : conversion.base.empty()
-                                       ? "; --base BASE, to make a GGUF of it alone"
-                                       : "";
-    return in(conversion.in.string(), require_model(checkpoint, other));
-  }
-  if (!is_gguf_path(conversion.out)) {
-    context.note("{} is a {}, not a model; it is copied as one", conversion.in.string(), what);
-  }
-  return {};
-}
-
 // The profiles that apply. An additional GGUF only gets those of --for that load GGUF files.
 std::vector<std::string> profiles_of(const Checkpoint& checkpoint, const Conversion& conversion) {
   std::vector<std::string> out = conversion.profiles;
@@ -140,6 +108,19 @@ Result<Layout> lay_out_for(const Checkpoint& checkpoint, const Conversion& conve
   }
   options.header_slack_bytes = conversion.header_slack_bytes;
   return format->lay_out(checkpoint, options, all_codecs());
+}
+
+// Only IN can be a trainer's checkpoint with several values of its weights.
+Result<ReadOptions> reading_of_input(const Conversion& conversion) {
+  ReadOptions out = conversion.reading;
+  out.base = conversion.base;
+  if (conversion.weights.empty()) return out;
+  if (conversion.weights != "model" && conversion.weights != "master") {
+    return misuse("--weights {}: expected model or master", conversion.weights);
+  }
+  const bool is_model = conversion.weights == "model";
+  out.weights = is_model ? WeightValues::kModel : WeightValues::kMaster;
+  return out;
 }
 
 // The files and folders that `conversion` names, in addition to those that its plan reads.
@@ -326,7 +307,9 @@ Result<Checkpoint> apply_own_steps(Checkpoint checkpoint, const std::vector<Step
                                    const Conversion& conversion, PlanningState& planning) {
   const Context context = planning.context(conversion);
   leave_adapter(checkpoint, conversion.in, steps, context);
-  CKPT_ASSIGN(checkpoint, completed(std::move(checkpoint), conversion, planning));
+  // An adapter in the model renames its tensors, so that none seems to be there.
+  const bool has_adapter = has_inner_adapter(checkpoint);
+  if (!has_adapter) CKPT_SET(checkpoint, completed(std::move(checkpoint), conversion, planning));
   if (!conversion.tokenizer.empty() && checkpoint.format != "gguf") {
     CKPT_ASSIGN(const std::vector<Document> documents,
                 read_documents(conversion.tokenizer, conversion.reading));
@@ -340,7 +323,10 @@ Result<Checkpoint> apply_own_steps(Checkpoint checkpoint, const std::vector<Step
     if (encodes || encodes_again) planning.use.add("imatrix");
   }
   const std::vector<Step> made = with_one_encoding(steps, checkpoint, conversion);
-  return apply_steps(with_base(made, conversion, planning), std::move(checkpoint), context);
+  CKPT_SET(checkpoint,
+           apply_steps(with_base(made, conversion, planning), std::move(checkpoint), context));
+  if (has_adapter) CKPT_SET(checkpoint, completed(std::move(checkpoint), conversion, planning));
+  return checkpoint;
 }
 
 struct OutputNotes {
@@ -479,7 +465,8 @@ class UnusedOptionCheck {
   Result<std::string> digest_from_start(const std::vector<Step>& steps,
                                         const Conversion& tried) const {
     PlanningState unsaid{planning_.imatrix};
-    CKPT_ASSIGN(Checkpoint checkpoint, read_whole_checkpoint(tried.in, tried.reading));
+    CKPT_ASSIGN(const ReadOptions reading, reading_of_input(tried));
+    CKPT_ASSIGN(Checkpoint checkpoint, read_whole_checkpoint(tried.in, reading));
     CKPT_ASSIGN(checkpoint, apply_own_steps(std::move(checkpoint), steps, tried, unsaid));
     return digest(checkpoint, tried);
   }
@@ -524,8 +511,8 @@ Error in_input(Error error, const fs::path& input) {
 Result<ConversionInput> read_input(const Conversion& typed) {
   CKPT_ASSIGN(const Conversion conversion, with_targets(typed));
   ConversionInput out;
-  CKPT_ASSIGN(out.checkpoint,
-              read_whole_checkpoint(conversion.in, conversion.reading, &out.notes));
+  CKPT_ASSIGN(const ReadOptions reading, reading_of_input(conversion));
+  CKPT_ASSIGN(out.checkpoint, read_whole_checkpoint(conversion.in, reading, &out.notes));
   CKPT_TRY(check_projector_options(conversion, out.checkpoint));
   if (!conversion.imatrix.empty()) {
     CKPT_ASSIGN(out.imatrix, read_imatrix(conversion.imatrix));
@@ -560,10 +547,13 @@ Result<PlannedConversion> plan_conversion(const Conversion& typed, ConversionInp
   if (const std::string rest = bytes_after_tensors(checkpoint); !rest.empty()) {
     planning.notes.push_back(rest + " belong to no tensor; they are left out");
   }
-  CKPT_TRY(check_whole_model(checkpoint, conversion, planning.context(conversion)));
+  const bool has_adapter = has_inner_adapter(checkpoint);  // which a step may take out
+  if (!has_adapter) CKPT_TRY(check_whole_model(checkpoint, conversion));
+  note_copied_adapter(checkpoint, conversion, planning.context(conversion));
   CKPT_ASSIGN(std::vector<Step> steps, parse_steps(conversion.steps));
   if (steps.empty()) steps = conversion.recipe_steps;
   CKPT_ASSIGN(checkpoint, apply_own_steps(std::move(checkpoint), steps, conversion, planning));
+  if (has_adapter) CKPT_TRY(check_whole_model(checkpoint, conversion));
   CKPT_ASSIGN(out.plan, make_plan(checkpoint, conversion, planning));
   const Context context = step_context(&planning.notes, conversion.reading);
   CKPT_TRY(check_options_used(conversion, planning.use, context));

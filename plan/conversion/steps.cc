@@ -172,6 +172,10 @@ Result<Checkpoint> read_whole_checkpoint(const std::filesystem::path& path,
   if (!misfit.found.empty() && notes != nullptr) {
     notes->push_back(fmt::format("{}; read as transformers reads it", misfit.found));
   }
+  if (out.layout.empty() && reading.weights != WeightValues::kUsual) {
+    return misuse("--weights: {} has its weights once; expected a trainer's checkpoint",
+                  path.string());
+  }
   if (const std::string trainer = std::exchange(out.layout, {}); !trainer.empty()) {
     const std::string others = fmt::format("{}", fmt::join(out.not_read, ", "));
     if (notes != nullptr) {

@@ -32,12 +32,46 @@ bool merges_adapter_of(const std::filesystem::path& in, const std::vector<Step>&
   });
 }
 
+// Whether an adapter can become `out`: a copy, a GGUF with --base, or a GGUF of another float type.
+bool fits_adapter(const Checkpoint& adapter, const Conversion& conversion, const AlsoOutput& out) {
+  const bool is_file = is_gguf_path(out.out);
+  if (adapter.format == "gguf") return is_file && (out.to.empty() || is_float_type(out.to));
+  return !is_export_type(out.to) && (!is_file || !conversion.base.empty());
+}
+
 }  // namespace
+
+Status check_whole_model(const Checkpoint& checkpoint, const Conversion& conversion) {
+  const std::string what = adapter_words(checkpoint);
+  if (what.empty()) return in(conversion.in.string(), require_model(checkpoint));
+  const bool is_gguf = checkpoint.format == "gguf";
+  const bool fits = fits_adapter(checkpoint, conversion, {conversion.out, conversion.to}) &&
+                    std::ranges::all_of(conversion.also, [&](const AlsoOutput& also) {
+                      return fits_adapter(checkpoint, conversion, also);
+                    });
+  if (!fits) {
+    const std::string_view other = is_gguf ? "; an OUT that ends in .gguf and no --to, or --to "
+                                             "f16, bf16 or f32, to write it alone"
+                                   : conversion.base.empty()
+                                       ? "; --base BASE, to make a GGUF of it alone"
+                                       : "";
+    return in(conversion.in.string(), require_model(checkpoint, other));
+  }
+  return {};
+}
+
+void note_copied_adapter(const Checkpoint& checkpoint, const Conversion& conversion,
+                         const Context& context) {
+  const std::string what = adapter_words(checkpoint);
+  if (what.empty() || is_gguf_path(conversion.out)) return;
+  context.note("{} is a {}, not a model; it is copied as one", conversion.in.string(), what);
+}
 
 void leave_adapter(Checkpoint& model, const std::filesystem::path& in,
                    const std::vector<Step>& steps, const Context& context) {
   constexpr const char* kConfig = "adapter_config.json";
-  const bool is_model = model.find_document("config.json") != nullptr;
+  const bool is_model =
+      model.find_document("config.json") != nullptr && !has_inner_adapter(model);
   if (!is_model || !adapter_words(model).empty() || !model.remove_document(kConfig)) return;
   if (merges_adapter_of(in, steps)) return;
   context.note(

@@ -3,9 +3,16 @@
 
 #include "core/model/checkpoint.h"
 #include "core/model/transform.h"
+#include "plan/conversion/conversion.h"
 #include "plan/conversion/steps.h"
 
 namespace ckpt {
+
+// Fails: kUnsupported for a LoRA adapter, where an output needs an entire model, and for a model
+// with an adapter in it.
+Status check_whole_model(const Checkpoint& checkpoint, const Conversion& conversion);
+void note_copied_adapter(const Checkpoint& checkpoint, const Conversion& conversion,
+                         const Context& context);
 
 // Removes adapter_config.json from a model that was read from the folder `in` without adapter
 // weights: in OUT it would name an adapter that does not exist. Notes this, unless one of `steps`

@@ -54,6 +54,9 @@ class Maker:
             (self.folder / name / file).write_bytes(b"PK\x03\x04 not read")
         (self.folder / name / "trainer_state.json").write_text("{}")
 
+    def accelerate_checkpoint(self, name):
+        self.copy("trainers/dcp-tp-fsdp/ckpt", f"{name}/pytorch_model_fsdp_0")
+
     def importance_matrix(self, name):
         tensors = [json.loads(line) for line in self.run("ckpt", "show", self.make("bf16.gguf"), "--tensors", "--json").splitlines()]
         weights = [t for t in tensors if t.get("name", "").endswith(".weight") and len(t.get("shape", ())) >= 2]
@@ -265,6 +268,11 @@ MAKERS = {
     "second-adapter": copy_of("lora/conventions/mlx"),
     "recipe.json": recipe,
     "dcp": copy_of("trainers/dcp-tp-fsdp/ckpt"),
+    "titan": copy_of("trainers/dcp-titan/ckpt"),
+    "run/checkpoint-1": Maker.accelerate_checkpoint,
+    "shards": copy_of("trainers/hf-plain/ckpt"),
+    "megatron": copy_of("trainers/mcore-legacy-tp2/ckpt"),
+    "lora-run": copy_of("trainers/dcp-lora/ckpt"),
     "verl": copy_of("trainers/ranks-tp-fsdp/ckpt"),
     "zero": copy_of("trainers/ds-z3-frozen/ckpt"),
 }

@@ -21,9 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<Checkpoint> opened_trainer(const fs::path& path) {
+Result<Checkpoint> opened_trainer(const fs::path& path, const ReadOptions& options = {}) {
   CKPT_ASSIGN(const Format* format, recognize(path));
-  return format->read(path, all_codecs(), {});
+  return format->read(path, all_codecs(), options);
 }
 
 // Type, shape and SHA-256 of each tensor.
@@ -40,11 +40,11 @@ Digests digests_of(const Checkpoint& checkpoint) {
   return out;
 }
 
-Digests expected_digests(const fs::path& file) {
+Digests expected_digests(const fs::path& file, const char* part = "tensors") {
   const auto json = parse_json("expected.json", read_file(file));
   EXPECT_TRUE(json.has_value());
   Digests out;
-  for (const auto& [name, tensor] : object_in(*json, "tensors").items()) {
+  for (const auto& [name, tensor] : object_in(*json, part).items()) {
     std::vector<uint64_t> shape;
     for (const JsonValue& size : list_in(tensor, "shape")) shape.push_back(whole(size).value());
     out[name] = fmt::format("{} [{}] {}", text_in(tensor, "dtype"), fmt::join(shape, ", "),
@@ -61,6 +61,18 @@ TEST(Trainer, TensorsAreThoseOfTheTrainersOwnProgram) {
     EXPECT_EQ(digests_of(*checkpoint), expected_digests(entry.path() / "expected.json"))
         << entry.path();
     EXPECT_FALSE(checkpoint->layout.empty()) << entry.path();
+  }
+}
+
+// The values that are not the usual ones of the layout, as the trainer holds them.
+TEST(Trainer, OtherValuesOfWeightsAreThoseOfTheTrainer) {
+  const std::pair<const char*, WeightValues> kOthers[] = {
+      {"dcp-master", WeightValues::kMaster}, {"ds-z2-frozen-aligned", WeightValues::kModel}};
+  for (const auto& [name, values] : kOthers) {
+    const fs::path folder = testdata(fmt::format("trainers/{}", name));
+    const auto checkpoint = opened_trainer(folder / "ckpt", {.weights = values});
+    ASSERT_TRUE(checkpoint.has_value()) << checkpoint.error().text();
+    EXPECT_EQ(digests_of(*checkpoint), expected_digests(folder / "expected.json", "other"));
   }
 }
 

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // Links are followed here; the comparison of files reports them.
-constexpr ReadOptions kLinksFollowed{.follow_links = true};
+const ReadOptions kLinksFollowed{.follow_links = true};
 
 using StructureVerdict = StructureFinding::Verdict;
 

@@ -144,6 +144,10 @@ struct AdapterConfig {
   float scale_of(std::string_view module, double factor) const;
 };
 
+// Takes the adapter out of a model whose tensors it is among, and gives the others the names of the
+// model. Fails: kUsage: there is none; kUnsupported: no adapter_config.json, several adapters.
+Result<Checkpoint> take_inner_adapter(Checkpoint& model);
+
 // A key of rank_pattern or alpha_pattern, which fits a module when it matches the entire name, or
 // all of it behind a dot. Fails: kUnsupported, as Regex::parse.
 Result<Regex> module_regex(std::string_view key);

@@ -45,9 +45,13 @@ constexpr Choice kColumnOrders[] = {
     {"grouped-by-expert", ColumnOrder::kGroupedByExpert},
 };
 constexpr Choice kLoraSearches[] = {{"none", false}, {"best", true}};
+constexpr Choice kLoraTakes[] = {{"model", false}, {"adapter", true}};
 constexpr Choice kLoraEncodings[] = {{"now", false}, {"later", true}};
 constexpr OptionRule kLoraOptions[] = {
-    option::path("from", "DIR|FILE.gguf", "the adapter's folder, or its GGUF").required(),
+    option::path("from", "DIR|FILE.gguf",
+                 "the adapter's folder, or its GGUF; without it, the adapter in IN"),
+    option::choice("take", kLoraTakes, "the merged model, or the adapter in IN as PEFT writes it")
+        .by_default("model"),
     option::number("scale", "NUMBER", "multiply what is added by this",
                    {-kMaxLoraScale, kMaxLoraScale})
         .by_default("1"),
@@ -525,9 +529,19 @@ class WrittenWeights {
 
 Result<Checkpoint> merge_lora(Checkpoint checkpoint, const OptionValues& options,
                               const Context& context) {
-  const std::string folder = options.text("from");
+  const bool is_inner = !options.has("from");
+  const std::string folder = is_inner ? "the adapter in IN" : options.text("from");
   CKPT_TRY(check_base_of_lora(checkpoint, options));
-  CKPT_ASSIGN(const Adapter adapter, read_adapter(folder, context));
+  Adapter adapter;
+  if (is_inner) {
+    CKPT_ASSIGN(Checkpoint taken, take_inner_adapter(checkpoint));
+    if (options.choice<bool>("take")) return taken;
+    CKPT_SET(adapter, adapter_of(taken));
+  } else if (options.has("take")) {
+    return misuse("take has no effect with from: it is about the adapter in IN");
+  } else {
+    CKPT_SET(adapter, read_adapter(folder, context));
+  }
   const bool has_gguf_names = !adapter.architecture.empty();
   CKPT_TRY(in(folder, check_adapter_for_base(adapter, checkpoint, options)));
   const bool stays_coded = checkpoint.format == "gguf" || holds_codes(checkpoint);

@@ -30,8 +30,8 @@ def show(path: Path, *, progress: ProgressCall | None = None, tensors: bool | st
 
 def convert(source: Path, out: Path, to: str | None = None, *, progress: ProgressCall | None = None,
         recipe: Path | None = None, tokenizer: Path | None = None, base: Path | None = None,
-        step: str | Sequence[str] | None = None, like: str | None = None, allow_nonfinite: bool = False,
-        also: str | Sequence[str] | None = None, shard_size: str | float | None = None,
+        weights: str | None = None, step: str | Sequence[str] | None = None, like: str | None = None,
+        allow_nonfinite: bool = False, also: str | Sequence[str] | None = None, shard_size: str | float | None = None,
         header_slack: str | float | None = None, plan_out: Path | None = None, dry_run: bool = False,
         if_needed: bool = False, force: bool = False, cache_dir: Path | None = None,
         cache_size: str | float | None = None, target_size: str | float | None = None,
@@ -54,6 +54,7 @@ def convert(source: Path, out: Path, to: str | None = None, *, progress: Progres
     tokenizer: folder to take the tokenizer from.
     base: the model that IN was made from; gives what IN lacks (configuration, tokenizer, weights), and what steps,
         fixes and a folder made from a GGUF need.
+    weights: of a trainer's checkpoint: the weights that the model ran with, or the F32 masters.
     step: a step to run on IN first (ckpt list steps) (may repeat).
     like: read an unknown class by the table of this family or architecture; ckpt list families names them.
     allow_nonfinite: convert NaN and Inf as they are.
@@ -113,8 +114,8 @@ def convert(source: Path, out: Path, to: str | None = None, *, progress: Progres
     memory: memory for buffers (default: 512M); environment: CKPT_MEMORY.
     limit_rate: bytes per second from and to URLs, in total (default: no limit); environment: CKPT_LIMIT_RATE.
     """
-    options: dict[str, OptionValue] = {"recipe": recipe, "tokenizer": tokenizer, "base": base, "step": step,
-        "like": like, "allow_nonfinite": allow_nonfinite, "also": also, "shard_size": shard_size,
+    options: dict[str, OptionValue] = {"recipe": recipe, "tokenizer": tokenizer, "base": base, "weights": weights,
+        "step": step, "like": like, "allow_nonfinite": allow_nonfinite, "also": also, "shard_size": shard_size,
         "header_slack": header_slack, "plan_out": plan_out, "dry_run": dry_run, "if_needed": if_needed,
         "force": force, "cache_dir": cache_dir, "cache_size": cache_size, "to": to, "target_size": target_size,
         "target_bits": target_bits, "sensitivity": sensitivity, "target_cache": target_cache, "imatrix": imatrix,
@@ -131,8 +132,8 @@ def convert(source: Path, out: Path, to: str | None = None, *, progress: Progres
 
 def plan(source: Path, out: Path, to: str | None = None, *, progress: ProgressCall | None = None,
         recipe: Path | None = None, tokenizer: Path | None = None, base: Path | None = None,
-        step: str | Sequence[str] | None = None, like: str | None = None, allow_nonfinite: bool = False,
-        also: str | Sequence[str] | None = None, shard_size: str | float | None = None,
+        weights: str | None = None, step: str | Sequence[str] | None = None, like: str | None = None,
+        allow_nonfinite: bool = False, also: str | Sequence[str] | None = None, shard_size: str | float | None = None,
         header_slack: str | float | None = None, force: bool = False, cache_dir: Path | None = None,
         cache_size: str | float | None = None, target_size: str | float | None = None,
         target_bits: str | float | None = None, sensitivity: Path | None = None, target_cache: Path | None = None,
@@ -154,6 +155,7 @@ def plan(source: Path, out: Path, to: str | None = None, *, progress: ProgressCa
     tokenizer: folder to take the tokenizer from.
     base: the model that IN was made from; gives what IN lacks (configuration, tokenizer, weights), and what steps,
         fixes and a folder made from a GGUF need.
+    weights: of a trainer's checkpoint: the weights that the model ran with, or the F32 masters.
     step: a step to run on IN first (ckpt list steps) (may repeat).
     like: read an unknown class by the table of this family or architecture; ckpt list families names them.
     allow_nonfinite: convert NaN and Inf as they are.
@@ -210,8 +212,8 @@ def plan(source: Path, out: Path, to: str | None = None, *, progress: ProgressCa
     memory: memory for buffers (default: 512M); environment: CKPT_MEMORY.
     limit_rate: bytes per second from and to URLs, in total (default: no limit); environment: CKPT_LIMIT_RATE.
     """
-    options: dict[str, OptionValue] = {"recipe": recipe, "tokenizer": tokenizer, "base": base, "step": step,
-        "like": like, "allow_nonfinite": allow_nonfinite, "also": also, "shard_size": shard_size,
+    options: dict[str, OptionValue] = {"recipe": recipe, "tokenizer": tokenizer, "base": base, "weights": weights,
+        "step": step, "like": like, "allow_nonfinite": allow_nonfinite, "also": also, "shard_size": shard_size,
         "header_slack": header_slack, "force": force, "cache_dir": cache_dir, "cache_size": cache_size, "to": to,
         "target_size": target_size, "target_bits": target_bits, "sensitivity": sensitivity,
         "target_cache": target_cache, "imatrix": imatrix, "keep": keep, "search": search, "moments": moments,

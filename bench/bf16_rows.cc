@@ -9,8 +9,8 @@
 
 #include "core/model/codec.h"
 #include "core/model/float_convert.h"
+#include "core/simd/dispatch.h"
 #include "quantizers/quantizers.h"
-#include "quantizers/simd/dispatch.h"
 
 namespace ckpt {
 namespace {

@@ -15,8 +15,8 @@
 #include <numeric>
 
 #include "core/model/codec.h"
+#include "core/simd/dispatch.h"
 #include "quantizers/quantizers.h"
-#include "quantizers/simd/dispatch.h"
 
 namespace ckpt {
 namespace {

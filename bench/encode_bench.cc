@@ -23,7 +23,7 @@
 #include "bench/bf16_rows.h"
 #include "bench/encoders.h"
 #include "bench/ggml_peer.h"
-#include "quantizers/simd/dispatch.h"
+#include "core/simd/dispatch.h"
 
 namespace ckpt {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <vector>
 
+#include "core/simd/dispatch.h"
 #include "quantizers/ggml/block/block_quants.h"
 #include "quantizers/ggml/k/k_quants.h"
 #include "quantizers/quantizers.h"
-#include "quantizers/simd/dispatch.h"
 
 namespace ckpt {
 namespace {
@@ -42,6 +42,33 @@ constexpr Encoder weighted_row(std::string_view name, int ggml_type) {
           true,
           weighted<Block, kEncode>,
           weighted<Block, kScalar>};
+}
+
+// A type of one part, with column weights, which ggml asks for below three bits.
+template <Dtype kType>
+void codebook_rows(ConstFloatRows rows, std::span<const float> weights, std::byte* out) {
+  constexpr DtypeInfo kInfo = kDtypeInfos[static_cast<size_t>(kType)];
+  const Codec& codec = *find_codec(all_codecs(), kInfo.name);
+  const std::span part(out, rows.values.size() / kInfo.values * kInfo.size_bytes);
+  codec.encode(rows, {.stats = {}, .column_weights = weights}, {&part, 1});
+}
+
+template <Dtype kType>
+void codebook_rows_scalar(ConstFloatRows rows, std::span<const float> weights, std::byte* out) {
+  const ForcedSimdTarget forced(SimdTarget::kScalar);
+  codebook_rows<kType>(rows, weights, out);
+}
+
+template <Dtype kType>
+constexpr Encoder codebook_row() {
+  constexpr DtypeInfo kInfo = kDtypeInfos[static_cast<size_t>(kType)];
+  return {kInfo.name,
+          kInfo.ggml_type,
+          kInfo.values,
+          kInfo.size_bytes,
+          true,
+          codebook_rows<kType>,
+          codebook_rows_scalar<kType>};
 }
 
 // A codec of several parts: scanned where it needs that, then encoded, the parts one after the
@@ -104,6 +131,15 @@ constexpr Encoder kEncoders[] = {
     weighted_row<BlockQ4K, encode_q4_k_weighted, encode_q4_k_weighted_scalar>("q4_k weighted", 12),
     weighted_row<BlockQ5K, encode_q5_k_weighted, encode_q5_k_weighted_scalar>("q5_k weighted", 13),
     weighted_row<BlockQ6K, encode_q6_k_weighted, encode_q6_k_weighted_scalar>("q6_k weighted", 14),
+    codebook_row<Dtype::kIq1S>(),
+    codebook_row<Dtype::kIq1M>(),
+    codebook_row<Dtype::kIq2Xxs>(),
+    codebook_row<Dtype::kIq2Xs>(),
+    codebook_row<Dtype::kIq2S>(),
+    codebook_row<Dtype::kIq3Xxs>(),
+    codebook_row<Dtype::kIq3S>(),
+    codebook_row<Dtype::kIq4Nl>(),
+    codebook_row<Dtype::kIq4Xs>(),
     parts_row<kNvfp4>("nvfp4_modelopt"),
     parts_row<kNvfp4, ScaleSearch::kFourOverSix>("nvfp4 4/6"),
     parts_row<kNvfp4, ScaleSearch::kSweep>("nvfp4 sweep"),

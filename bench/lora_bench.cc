@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "core/computed/low_rank_source.h"
+#include "core/simd/dispatch.h"
 #include "quantizers/quantizers.h"
-#include "quantizers/simd/dispatch.h"
 
 namespace ckpt {
 namespace {

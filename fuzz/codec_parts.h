@@ -11,9 +11,9 @@
 #include <memory>
 #include <vector>
 
+#include "core/simd/dispatch.h"
 #include "fuzz/fuzz.h"
 #include "quantizers/quantizers.h"
-#include "quantizers/simd/dispatch.h"
 
 namespace ckpt::fuzz {
 

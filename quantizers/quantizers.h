@@ -13,10 +13,4 @@ Codecs all_codecs();
 // The LowRankProduct for this processor.
 void low_rank_product(const LowRank& factors, FloatRows out);
 
-// Requires that CKPT_SIMD, if set, names instructions that this CPU has (scalar, sse4, avx2,
-// avx512, neon). Kernels then use only these. Fails: kUsage, naming those it has.
-Status check_simd_environment();
-// The name of the instructions that kernels use.
-std::string_view simd_in_use();
-
 }  // namespace ckpt

@@ -47,12 +47,12 @@ SHARED = {  # one for the process: caches, pools, and what the machine has once
     "core/base/threads.cc": {"current"},  # for whom a thread works
     "core/io/open_files.cc": {"all"}, "core/io/paths.cc": {"mutex", "known"},
     "core/io/remote_files.cc": {"served_files"},  # whether this program opens URLs
-    "quantizers/simd/dispatch.cc": {"forced_target"},  # of tests
+    "core/simd/dispatch.cc": {"forced_target"},  # of tests
     "remote/http.cc": {"mutex", "gates"}, "remote/http_transfer.cc": {"made"},
     "remote/rate_limit.cc": {"bytes_per_second", "mutex", "paid_until"},  # one network
 }
 FLOORS = {  # lowest first; "." is the folder itself
-    "core": ["base", "json", "io", "readers", "model", "computed", "chunks", "outputs", "resume", "engine", "patch"],
+    "core": ["base", "simd", "json", "io", "readers", "model", "computed", "chunks", "outputs", "resume", "engine", "patch"],
     "transforms": ["facts", "packed", "vl", "to_gguf/tokenizer", "to_gguf/general",
                    "to_mmproj/families", "to_gguf", "modelopt_export/recipes", "modelopt_export", "llama_quantize",
                    "nvfp4", "to_mmproj", "tokenizer", "from_gguf", "lora", "edit", "."],

@@ -27,7 +27,7 @@
 #include "core/base/trace.h"
 #include "core/base/url_secrets.h"
 #include "core/io/files_read.h"
-#include "quantizers/quantizers.h"
+#include "core/simd/dispatch.h"
 #include "remote/remote.h"
 #include "tools/line/command_line.h"
 #include "tools/line/commands.h"

@@ -45,6 +45,17 @@ Sha256State Sha256::state() const {
   return out;
 }
 
+size_t Sha256::open_bytes() const { return state_->context.num; }
+
+std::span<uint32_t, kStateWords> Sha256::chain_for(uint64_t blocks) {
+  SHA256_CTX& context = state_->context;
+  CKPT_CHECK(context.num == 0);
+  const uint64_t bits = (uint64_t{context.Nh} << 32 | context.Nl) + blocks * SHA256_CBLOCK * 8;
+  context.Nl = static_cast<SHA_LONG>(bits);
+  context.Nh = static_cast<SHA_LONG>(bits >> 32);
+  return context.h;
+}
+
 std::optional<Sha256> Sha256::from(const Sha256State& state) {
   const uint64_t rest_bytes = state.size_bytes % SHA256_CBLOCK;
   std::string_view text = state.text;

@@ -31,6 +31,10 @@ class Sha256 {
   std::string finish();  // lower-case hex; call once
 
   Sha256State state() const;
+  // For add_to_each(): the bytes of a block that is not full yet, and the eight words of the chain,
+  // to which the caller adds so many blocks. Requires: every block is full.
+  size_t open_bytes() const;
+  std::span<uint32_t, 8> chain_for(uint64_t blocks);
   // nullopt if `state` is not valid.
   static std::optional<Sha256> from(const Sha256State& state);
 

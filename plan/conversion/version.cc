@@ -1,6 +1,6 @@
 #include "plan/conversion/version.h"
 
-#include "quantizers/quantizers.h"
+#include "core/simd/dispatch.h"
 
 namespace ckpt {
 namespace {
@@ -29,7 +29,7 @@ const BuildInfo& build_info() {
 std::string version_line() {
   const BuildInfo& build = build_info();
   const std::string commit = build.commit.empty() ? "" : fmt::format("commit {}, ", build.commit);
-  return fmt::format("ckpt {} ({}{})", build.version, commit, simd_in_use());
+  return fmt::format("ckpt {} ({}{})", build.version, commit, simd_target_name(simd_target()));
 }
 
 }  // namespace ckpt

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "core/model/float_convert.h"
+#include "core/simd/dispatch.h"
 #include "quantizers/fp8/scaled.h"
-#include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "quantizers/fp8/scaled_simd.cc"

@@ -23,10 +23,10 @@
 #include <cstring>
 
 #include "core/model/float_convert.h"
+#include "core/simd/dispatch.h"
 #include "quantizers/nvfp4/bf16.h"
 #include "quantizers/nvfp4/checkpoint.h"
 #include "quantizers/plain/plain_simd.h"
-#include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "quantizers/nvfp4/bf16_simd.cc"

@@ -14,8 +14,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "core/simd/dispatch.h"
 #include "quantizers/nvfp4/checkpoint.h"
-#include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "quantizers/nvfp4/checkpoint_simd.cc"

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <vector>
 
+#include "core/simd/dispatch.h"
 #include "quantizers/nvfp4/checkpoint.h"
-#include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "quantizers/nvfp4/feedback_simd.cc"

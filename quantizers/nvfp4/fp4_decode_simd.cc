@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/simd/dispatch.h"
 #include "quantizers/nvfp4/fp4.h"
-#include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "quantizers/nvfp4/fp4_decode_simd.cc"

@@ -8,8 +8,8 @@
 //
 // Note: interleaving works on 16 bytes at a time on every target, so vectors are limited to that
 // length; a block of 36 bytes has no room for more anyway.
+#include "core/simd/dispatch.h"
 #include "quantizers/nvfp4/repack.h"
-#include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "quantizers/nvfp4/repack_simd.cc"

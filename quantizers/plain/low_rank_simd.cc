@@ -9,8 +9,8 @@
 #include <cmath>
 #include <vector>
 
+#include "core/simd/dispatch.h"
 #include "quantizers/quantizers.h"
-#include "quantizers/simd/dispatch.h"
 
 #ifndef CKPT_LOW_RANK_SCALAR
 #define CKPT_LOW_RANK_SCALAR

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "core/model/float_convert.h"
-#include "quantizers/simd/dispatch.h"
+#include "core/simd/dispatch.h"
 
 #ifndef CKPT_PLAIN_SIMD_SCALAR
 #define CKPT_PLAIN_SIMD_SCALAR

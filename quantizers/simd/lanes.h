@@ -15,8 +15,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/simd/dispatch.h"
 #include "hwy/highway.h"
-#include "quantizers/simd/dispatch.h"
 
 #if CKPT_SIMD_TARGET
 HWY_BEFORE_NAMESPACE();

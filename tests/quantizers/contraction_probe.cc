@@ -7,8 +7,8 @@
 #include <cstring>
 #include <vector>
 
+#include "core/simd/dispatch.h"
 #include "quantizers/ggml/k/k_quants.h"
-#include "quantizers/simd/dispatch.h"
 #include "tests/support/weight_sets.h"
 
 namespace ckpt {

@@ -6,9 +6,9 @@
 #include <random>
 
 #include "core/chunks/error_feedback.h"
+#include "core/simd/dispatch.h"
 #include "quantizers/ggml/block_codec.h"
 #include "quantizers/quantizers.h"
-#include "quantizers/simd/dispatch.h"
 #include "tests/quantizers/common.h"
 
 namespace ckpt {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "core/simd/dispatch.h"
 #include "quantizers/ggml/block_codec.h"
 #include "quantizers/quantizers.h"
-#include "quantizers/simd/dispatch.h"
 #include "tests/quantizers/common.h"
 #include "tests/support/weight_sets.h"
 

@@ -6,8 +6,8 @@
 #include <random>
 #include <vector>
 
+#include "core/simd/dispatch.h"
 #include "quantizers/quantizers.h"
-#include "quantizers/simd/dispatch.h"
 
 namespace ckpt {
 namespace {

@@ -6,11 +6,11 @@
 #include <random>
 #include <vector>
 
+#include "core/simd/dispatch.h"
 #include "quantizers/fp8/scaled.h"
 #include "quantizers/nvfp4/bf16.h"
 #include "quantizers/nvfp4/checkpoint.h"
 #include "quantizers/quantizers.h"
-#include "quantizers/simd/dispatch.h"
 #include "tests/quantizers/parts.h"
 
 namespace ckpt {

@@ -10,10 +10,10 @@
 #include <sstream>
 #include <string>
 
+#include "core/simd/dispatch.h"
 #include "quantizers/fp8/scaled.h"
 #include "quantizers/nvfp4/checkpoint.h"
 #include "quantizers/quantizers.h"
-#include "quantizers/simd/dispatch.h"
 #include "tests/quantizers/common.h"
 #include "tests/quantizers/parts.h"
 

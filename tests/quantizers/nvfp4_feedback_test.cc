@@ -7,9 +7,9 @@
 #include <random>
 
 #include "core/chunks/error_feedback.h"
+#include "core/simd/dispatch.h"
 #include "quantizers/nvfp4/checkpoint.h"
 #include "quantizers/quantizers.h"
-#include "quantizers/simd/dispatch.h"
 #include "tests/quantizers/parts.h"
 
 namespace ckpt {

@@ -4,10 +4,10 @@
 #include <random>
 #include <vector>
 
+#include "core/simd/dispatch.h"
 #include "quantizers/codec_list.h"
 #include "quantizers/nvfp4/repack.h"
 #include "quantizers/quantizers.h"
-#include "quantizers/simd/dispatch.h"
 
 namespace ckpt {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "core/simd/dispatch.h"
 #include "quantizers/fp8/scaled.h"
 #include "quantizers/nvfp4/checkpoint.h"
-#include "quantizers/simd/dispatch.h"
 #include "tests/quantizers/common.h"
 #include "tests/support/weight_sets.h"
 

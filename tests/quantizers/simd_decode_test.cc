@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "core/model/float_convert.h"
+#include "core/simd/dispatch.h"
 #include "quantizers/ggml/block/block_quants.h"
 #include "quantizers/ggml/k/k_quants.h"
 #include "quantizers/nvfp4/fp4.h"
 #include "quantizers/plain/plain_simd.h"
-#include "quantizers/simd/dispatch.h"
 #include "tests/quantizers/common.h"
 #include "tests/support/weight_sets.h"
 

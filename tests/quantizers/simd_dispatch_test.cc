@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "quantizers/simd/dispatch.h"
+#include "core/simd/dispatch.h"
 
 namespace ckpt {
 namespace {

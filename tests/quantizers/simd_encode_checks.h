@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "core/model/codec.h"
-#include "quantizers/simd/dispatch.h"
+#include "core/simd/dispatch.h"
 #include "tests/quantizers/common.h"
 #include "tests/support/weight_sets.h"
 

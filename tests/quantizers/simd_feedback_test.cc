@@ -9,9 +9,9 @@
 #include <random>
 #include <vector>
 
+#include "core/simd/dispatch.h"
 #include "quantizers/ggml/k/k_feedback_run.h"
 #include "quantizers/nvfp4/checkpoint.h"
-#include "quantizers/simd/dispatch.h"
 
 namespace ckpt {
 namespace {

@@ -4,8 +4,8 @@
 #include <bit>
 #include <vector>
 
+#include "core/simd/dispatch.h"
 #include "quantizers/ggml/codebook/iq4.h"
-#include "quantizers/simd/dispatch.h"
 #include "tests/quantizers/common.h"
 
 namespace ckpt {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "core/simd/dispatch.h"
 #include "quantizers/ggml/k/k_quants.h"
-#include "quantizers/simd/dispatch.h"
 #include "tests/quantizers/common.h"
 #include "tests/support/weight_sets.h"
 

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "quantizers/quantizers.h"
+#include "core/simd/dispatch.h"
 #include "tools/line/commands.h"
 
 namespace ckpt {
@@ -16,7 +16,7 @@ Run declare_version(CommandOptions&) {
                                {"commit", build.commit},
                                {"date", build.date},
                                {"machine", build.machine},
-                               {"simd", simd_in_use()},
+                               {"simd", simd_target_name(simd_target())},
                                {"static", build.is_static}});
     console.answer(version_line());
     return 0;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/engine/compare.h"
+#include "core/engine/hash_files.h"
 #include "core/io/bytes.h"
 #include "core/io/paths.h"
 #include "core/io/remembered.h"
@@ -24,13 +25,15 @@ std::string known_digest(const fs::path& path, const FolderEntry& entry) {
   return is_url(path) ? entry.sha256 : remembered_digest(path).value_or("");
 }
 
-Status digest_file(const fs::path& path, const FolderEntry& entry, FileDigest& out,
-                   const std::function<void(uint64_t)>& advanced) {
+// The git id, too, where a hub lists one.
+Result<std::string> digest_of_url(const fs::path& path, const FolderEntry& entry, FileDigest& out,
+                                  const std::function<void(uint64_t)>& advanced) {
   std::optional<GitId> git_id;
   if (!entry.git_id.empty()) git_id.emplace(entry.size_bytes);
-  CKPT_ASSIGN(out.sha256, hash_file(path, &interrupted, advanced, git_id ? &*git_id : nullptr));
+  CKPT_ASSIGN(std::string sha256,
+              hash_file(path, &interrupted, advanced, git_id ? &*git_id : nullptr));
   if (git_id) out.git_id = git_id->finish();
-  return {};
+  return sha256;
 }
 
 }  // namespace
@@ -39,7 +42,8 @@ Result<std::vector<FileDigest>> digest_files(const fs::path& folder,
                                              const std::vector<FolderEntry>& entries,
                                              const Console& console, const DigestOptions& options) {
   std::vector<FileDigest> out;
-  std::vector<const FolderEntry*> files;
+  out.reserve(entries.size());
+  std::vector<std::pair<const FolderEntry*, FileDigest*>> files;
   uint64_t total_bytes = 0;
   for (const FolderEntry& entry : entries) {
     if (entry.kind != FolderEntry::Kind::kFile) continue;
@@ -50,7 +54,7 @@ Result<std::vector<FileDigest>> digest_files(const fs::path& folder,
     }
     if (digest.sha256.empty()) total_bytes += entry.size_bytes;
     out.push_back(std::move(digest));
-    files.push_back(&entry);
+    files.emplace_back(&entry, &out.back());
   }
   ProgressLine progress(console, "hashing");
   std::mutex mutex;
@@ -59,13 +63,26 @@ Result<std::vector<FileDigest>> digest_files(const fs::path& folder,
     const std::lock_guard lock(mutex);
     progress.advanced(done_bytes += bytes, total_bytes);
   };
-  const unsigned threads = is_url(folder) ? kUrlsHashed : options.threads;
-  CKPT_TRY(for_each_parallel(out.size(), threads, [&](size_t i) -> Status {
-    if (!out[i].sha256.empty()) return {};
-    Status done = digest_file(folder / out[i].name, *files[i], out[i], advanced);
-    if (done || !options.keep_faults || done.error().code != ErrorCode::kCorrupt) return done;
-    out[i].fault = done.error().text();
+  std::erase_if(files, [](const auto& file) { return !file.second->sha256.empty(); });
+  std::vector<fs::path> paths;
+  for (const auto& [entry, digest] : files) paths.push_back(folder / entry->path);
+  const auto take = [&](size_t i, Result<std::string> sha256) -> Status {
+    FileDigest& digest = *files[i].second;
+    if (sha256) {
+      digest.sha256 = std::move(*sha256);
+    } else if (options.keep_faults && sha256.error().code == ErrorCode::kCorrupt) {
+      digest.fault = sha256.error().text();
+    } else {
+      return Failure(std::move(sha256.error()));
+    }
     return {};
+  };
+  if (!is_url(folder)) {
+    CKPT_TRY(hash_files(paths, {options.threads, &interrupted, advanced}, take));
+    return out;
+  }
+  CKPT_TRY(for_each_parallel(paths.size(), kUrlsHashed, [&](size_t i) {
+    return take(i, digest_of_url(paths[i], *files[i].first, *files[i].second, advanced));
   }));
   return out;
 }

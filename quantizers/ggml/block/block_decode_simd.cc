@@ -5,8 +5,8 @@
 #include <cstddef>
 
 #include "core/model/float_convert.h"
+#include "core/simd/dispatch.h"
 #include "quantizers/ggml/block/block_quants.h"
-#include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "quantizers/ggml/block/block_decode_simd.cc"

@@ -19,8 +19,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "core/simd/dispatch.h"
 #include "quantizers/ggml/block/block_quants.h"
-#include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "quantizers/ggml/block/block_quants_simd.cc"

@@ -9,8 +9,8 @@
 // parallel. A row with a bad block goes to the scalar twin.
 #include <cstddef>
 
+#include "core/simd/dispatch.h"
 #include "quantizers/ggml/block/block_quants.h"
-#include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "quantizers/ggml/block/weighted_block_simd.cc"

@@ -7,9 +7,9 @@
 #include <cstddef>
 
 #include "core/model/float_convert.h"
+#include "core/simd/dispatch.h"
 #include "quantizers/ggml/k/k_levels.h"
 #include "quantizers/ggml/k/k_quants.h"
-#include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "quantizers/ggml/k/k_decode_simd.cc"

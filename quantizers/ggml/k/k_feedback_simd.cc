@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/simd/dispatch.h"
 #include "quantizers/ggml/k/k_feedback_run.h"
-#include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "quantizers/ggml/k/k_feedback_simd.cc"

@@ -1,8 +1,8 @@
 // The sums of k_search.h with vectors, one sub-block per lane. They equal those of their twins.
 //
 // Four candidates are tried on a value together, so that their chains of additions overlap.
+#include "core/simd/dispatch.h"
 #include "quantizers/ggml/k/k_search.h"
-#include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "quantizers/ggml/k/k_search_simd.cc"

@@ -8,8 +8,8 @@
 //
 // Note: a negative scale or minimum would spill into the neighbor's four bits; the scalar twin
 // handles such blocks, and those with Inf or NaN.
+#include "core/simd/dispatch.h"
 #include "quantizers/ggml/k/k_quants.h"
-#include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "quantizers/ggml/k/q2_k_simd.cc"

@@ -14,8 +14,8 @@
 //
 // Note: a lane without changes in one sweep stays unchanged in later ones, so a group runs until
 // none of its lanes changes. x q / p may be huge: the rounding is ggml's full one.
+#include "core/simd/dispatch.h"
 #include "quantizers/ggml/k/k_quants.h"
-#include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "quantizers/ggml/k/q3_k_simd.cc"

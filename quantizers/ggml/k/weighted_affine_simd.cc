@@ -9,8 +9,8 @@
 // A block with a bad sub-block or level is encoded by the scalar twin. Note: a sub-block whose
 // rounded scale is 0 keeps its search's codes.
 
+#include "core/simd/dispatch.h"
 #include "quantizers/ggml/k/k_quants.h"
-#include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "quantizers/ggml/k/weighted_affine_simd.cc"

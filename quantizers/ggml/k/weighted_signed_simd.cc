@@ -11,8 +11,8 @@
 // Note: a sub-block whose rounded scale is 0 keeps its search's codes, which are 0 if all values
 // are. A block with Inf, NaN or such scales is encoded by the scalar twin.
 
+#include "core/simd/dispatch.h"
 #include "quantizers/ggml/k/k_quants.h"
-#include "quantizers/simd/dispatch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "quantizers/ggml/k/weighted_signed_simd.cc"

@@ -6,9 +6,9 @@
 #include <set>
 
 #include "core/engine/execute.h"
+#include "core/simd/dispatch.h"
 #include "formats/formats.h"
 #include "quantizers/quantizers.h"
-#include "quantizers/simd/dispatch.h"
 #include "tests/support/files.h"
 #include "transforms/transforms.h"
 

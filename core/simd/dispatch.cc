@@ -1,4 +1,4 @@
-#include "quantizers/simd/dispatch.h"
+#include "core/simd/dispatch.h"
 
 #include <algorithm>
 #include <atomic>
@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "hwy/detect_targets.h"
-#include "quantizers/quantizers.h"
 #if HWY_ARCH_X86
 #include <cpuid.h>
+#elif HWY_ARCH_ARM_A64
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
 #endif
 
 namespace ckpt {
@@ -24,6 +26,7 @@ std::atomic<int> forced_target{kNotForced};
 // manual, volume 2, CPUID, and volume 1, 13.3). Read here, because Highway's function for this is
 // in its library, and Debian has no static one; everything else is in headers.
 struct Processor {
+  static constexpr unsigned kSse41 = bit_SSSE3 | bit_SSE4_1;
   unsigned leaf1_ecx = 0, leaf7_ebx = 0;
   uint64_t saved = 0;  // XCR0
 
@@ -36,6 +39,7 @@ struct Processor {
     saved = (uint64_t{edx} << 32) | eax;
   }
 
+  bool has_sha() const { return (leaf1_ecx & kSse41) == kSse41 && (leaf7_ebx & bit_SHA) != 0; }
   bool has(unsigned of_leaf1, unsigned of_leaf7, uint64_t registers) const {
     return (leaf1_ecx & of_leaf1) == of_leaf1 && (leaf7_ebx & of_leaf7) == of_leaf7 &&
            (saved & registers) == registers;
@@ -62,6 +66,16 @@ std::vector<SimdTarget> detect_targets() {
   out.push_back(SimdTarget::kNeon);  // every AArch64 has NEON
 #endif
   return out;
+}
+
+bool has_sha_instructions() {
+#if HWY_ARCH_X86
+  return Processor().has_sha();
+#elif HWY_ARCH_ARM_A64
+  return (getauxval(AT_HWCAP) & HWCAP_SHA2) != 0;
+#else
+  return false;
+#endif
 }
 
 bool has_target(SimdTarget target) {
@@ -107,7 +121,10 @@ SimdTarget simd_target() {
   return forced == kNotForced ? detected : static_cast<SimdTarget>(forced);
 }
 
-std::string_view simd_in_use() { return simd_target_name(simd_target()); }
+bool uses_sha_instructions() {
+  static const bool detected = has_sha_instructions();
+  return detected && simd_target() != SimdTarget::kScalar;
+}
 
 Status check_simd_environment() {
   const auto target = environment_target();

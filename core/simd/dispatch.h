@@ -2,7 +2,7 @@
 //
 // Highway compiles a *_simd.cc file once per target. The file looks like this:
 //
-//   #include "quantizers/simd/dispatch.h"           before Highway, because it limits the targets
+//   #include "core/simd/dispatch.h"           before Highway, because it limits the targets
 //   #undef HWY_TARGET_INCLUDE
 //   #define HWY_TARGET_INCLUDE ".../x_simd.cc"
 //   #include "hwy/foreach_target.h"
@@ -83,6 +83,9 @@ SimdTarget simd_target();
 // Fails: kUsage if CKPT_SIMD does not name a target that this processor can run; kernels then
 // ignore it.
 Status check_simd_environment();
+
+// Whether this processor has instructions for SHA-256, and CKPT_SIMD does not ask for scalar code.
+bool uses_sha_instructions();
 
 // For tests and benchmarks: while the object exists, all threads use `target`. Must not be nested
 // or used from two threads. Requires: simd_targets() has the target.

@@ -27,6 +27,7 @@
 #include "models/gguf_tables.h"
 #include "models/linear_experts.h"
 #include "models/mlx_rules.h"
+#include "models/projections.h"
 #include "models/resolved.h"
 #include "models/row_lists.h"
 
@@ -354,6 +355,11 @@ std::span<const Family* const> families();
 // nullptr where no whole table has it.
 const Family* table_of_architecture(std::string_view architecture);
 const Family* table_of_model_type(std::string_view model_type);
+// The family of the type, or of its longest beginning that is a type and ends before a "_": Cohere
+// 2's for cohere2_vision. nullptr: none.
+const Family* family_by_prefix(std::string_view model_type);
+// Whether that family has the quirk, in its text part.
+bool family_by_prefix_has_quirk(std::string_view model_type, std::string_view word);
 
 // The name of a tensor of `family` as its tables spell it. Norms that TensorFlow named gamma and
 // beta are weight and bias.

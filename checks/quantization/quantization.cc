@@ -312,8 +312,7 @@ void check_draft(const CheckContext& context, const Quantization& declared) {
   for (const auto& [name, module] : context.on.modules) {
     if (!module.is_linear() || module.form != Form::kPlain || !is_of_draft(context.on, name))
       continue;
-    constexpr std::string_view kAlways = " q_proj o_proj q_b_proj gate_proj up_proj down_proj ";
-    if (!has_word(kAlways, last_word(name))) continue;
+    if (!is_of_usual_group(last_word(name)) && last_word(name) != "q_b_proj") continue;
     const bool is_named = names.holds_parent_of(name) || names.holds_part_of(name) ||
                           names.matches(name) ||
                           entries.fit_of_expressions(name) == EntryList::Fit::kYes;

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 
-#include "checks/subject/fused_projections.h"
 #include "checks/subject/subject.h"
 #include "core/model/tensor_names.h"
 
@@ -103,7 +102,8 @@ std::optional<Severity> fault_of_parts(const CheckContext& context, std::span<co
 }
 
 std::optional<Severity> fault_of_module(const CheckContext& context, const Module& first,
-                                        std::span<const std::string_view> parts) {
+                                        const ProjectionGroup& group) {
+  const std::span<const std::string_view> parts = group.parts();
   const std::string stem = first.name.substr(0, first.name.size() - parts[0].size());
   const bool is_refined = context.does("take_experts_in_smaller_blocks");
   if (stem.find(".experts.") != stem.npos) {
@@ -117,7 +117,7 @@ std::optional<Severity> fault_of_module(const CheckContext& context, const Modul
     rows.push_back(rows_in_blocks(found->second));
     if (rows.back() == 0) return std::nullopt;
   }
-  return fault_of_parts(context, rows, parts[0] == "q_a_proj");
+  return fault_of_parts(context, rows, group.join == ServerJoin::kUnlisted);
 }
 
 void check_parts_of_fp8(const CheckContext& context, const Quantization& declared) {
@@ -126,10 +126,10 @@ void check_parts_of_fp8(const CheckContext& context, const Quantization& declare
   if (!is_blocked && declared.method != "compressed-tensors") return;
   Mismatch refused, shifted;
   for (const auto& [name, module] : context.on.modules) {
-    const FusedProjections* row = fused_with(last_word(name));
+    const ProjectionGroup* row = group_with(last_word(name));
     const bool is_first = row != nullptr && last_word(name) == row->members[0];
     if (!is_first || rows_in_blocks(module) == 0) continue;
-    const auto fault = fault_of_module(context, module, row->parts());
+    const auto fault = fault_of_module(context, module, *row);
     if (fault) (*fault == Severity::kUnloaded ? refused : shifted).add(name);
   }
   const bool is_refused = refused.count != 0;

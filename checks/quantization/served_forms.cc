@@ -190,60 +190,54 @@ void check_class_of_floats(const CheckContext& context) {
                "weights of {} are quantized; this server reads its floats alone", on.model_class);
 }
 
-// Matrices that are one tensor on disk but several in servers.
-//   is_usual     any type may have it; otherwise only types with the quirk "joined:NAME"
-//   merged_with  a tensor that a server merges with it; both stay floats, or neither does
-struct FusedOnDisk {
-  std::string_view name;
-  bool is_usual, is_in_sglang;
-  std::string_view merged_with = {};
-};
-constexpr FusedOnDisk kJoinedOnDisk[] = {
-    {".qkv_proj", true, true},
-    {".gate_up_proj", true, true},
-    {".conv.in_proj", false, true},
-    {".attention.query_key_value", false, false},
-    {".shared_mlp.input_linear", false, false},
-    {".mamba.in_proj", false, false},
-    {".linear_attn.in_proj_qkv", false, false, ".linear_attn.in_proj_z"},
-};
-
 // Whether the server computes with scales that nothing fills. NVFP4 scales keep the content of
 // memory. FP8 scales become the lowest number, which only matters if parts after the joined ones
 // have their own scales: the joined parts are then requantized with it.
-bool counts_unfilled(const Module& module, const FusedOnDisk& row) {
+bool counts_unfilled(const Module& module, bool is_merged) {
   if (module.form == Form::kNvfp4) return true;
-  if (row.merged_with.empty() || module.weight == nullptr) return false;
+  if (!is_merged || module.weight == nullptr) return false;
   return module.form == Form::kPackedNvfp4 || module.weight->codec->scheme == Scheme::kFp8Tensor;
 }
 
+// Returns the end of the name of a matrix that is one on the disk and that servers run as several:
+// any type may have those that servers join; others are named by the quirk "joined:NAME". Empty:
+// the module is none.
+std::string joined_ending(const CheckContext& context, std::string_view name) {
+  const ProjectionGroup* usual = group_joined_as(last_word(name));
+  std::string out;
+  if (usual != nullptr && usual->join == ServerJoin::kAll) out = fmt::format(".{}", usual->joined);
+  for (const auto own : words_after(quirks_of(context.on.text_type), "joined:")) {
+    if (name.ends_with(own)) out = own;
+  }
+  return has_listed(context.profile, "joined matrices", out, true) ? out : "";
+}
+
 // Some loaders fill only the first scale of such a matrix and then use the largest, which may be
-// uninitialized memory.
+// uninitialized memory. Tensors that a server merges with the matrix stay floats with it.
 // Source: SGLang 0.5.12 python/sglang/srt/layers/quantization/modelopt_quant.py
 // (ModelOptFp4LinearMethod.create_weights), layers/linear.py (weight_loader_v2); vLLM 0.17.1
 // vllm/model_executor/layers/ of the same names.
 void check_joined_on_disk(const CheckContext& context, const Quantization& declared) {
-  const bool is_sglang = context.is(Program::kSglang);
   Mismatch found;
-  std::set<std::string_view> kept;
+  std::set<std::string> kept;
   Form form = Form::kNvfp4;
-  const std::string_view quirks = quirks_of(context.on.text_type);
   for (const auto& [name, module] : context.on.modules) {
-    for (const FusedOnDisk& row : kJoinedOnDisk) {
-      if (!name.ends_with(row.name)) continue;
-      const bool is_of_type = row.is_usual || has_word(quirks, fmt::format("joined:{}", row.name));
-      const bool is_of_method = declared.method == "modelopt" || !row.merged_with.empty();
-      if (!is_of_type || !is_of_method || !counts_unfilled(module, row)) continue;
-      if (is_sglang && !row.is_in_sglang) continue;
-      if (found.count == 0) form = module.form;
-      found.add(name);
-      kept.insert(row.name);
-      if (!row.merged_with.empty()) kept.insert(row.merged_with);
+    const std::string ending = joined_ending(context, name);
+    const std::string_view word = last_word(ending);
+    const ProjectionGroup* merged = group_with(word);
+    const bool is_of_method = declared.method == "modelopt" || merged != nullptr;
+    if (ending.empty() || !is_of_method || !counts_unfilled(module, merged != nullptr)) continue;
+    if (found.count == 0) form = module.form;
+    found.add(name);
+    kept.insert(ending);
+    if (merged == nullptr) continue;
+    for (const std::string_view other : merged->parts()) {
+      kept.insert(ending.substr(0, ending.size() - word.size()) + std::string(other));
     }
   }
   if (found.count == 0) return;
   std::string advice(kAgain);
-  for (const std::string_view name : kept) advice += fmt::format(" --keep '*{}'", name);
+  for (const std::string& name : kept) advice += fmt::format(" --keep '*{}'", name);
   context.report(
       found.first,
       fmt::format("{}; one matrix of what this server runs as several, and it "
@@ -258,8 +252,7 @@ void check_joined_on_disk(const CheckContext& context, const Quantization& decla
 void check_stacked_experts(const CheckContext& context) {
   if (context.on.is_gguf) return;
   for (const auto& [codes, form] : context.on.packed.by_codes) {
-    if (!codes.ends_with(".experts.gate_up_proj") && !codes.ends_with(".experts.down_proj"))
-      continue;
+    if (parts_of_stack(last_word(codes)).empty()) continue;
     return context.report(codes, "NVFP4 of all experts in one tensor, as ModelOpt exports gpt-oss");
   }
 }

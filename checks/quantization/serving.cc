@@ -4,7 +4,6 @@
 #include <array>
 
 #include "checks/quantization/module_lists.h"
-#include "checks/subject/fused_projections.h"
 #include "core/base/find.h"
 #include "core/base/name_list.h"
 #include "core/base/numbers.h"
@@ -64,11 +63,6 @@ std::string renamed(std::string_view name, std::span<const Rename> rules) {
   return std::string(name);
 }
 
-const FusedProjections* fused_of(std::string_view joined) {
-  const auto* found = find_by(kFusedProjections, &FusedProjections::name, joined);
-  return found == nullptr || found->is_of_latents ? nullptr : found;
-}
-
 struct Split {
   std::string_view parent, word;
 };
@@ -90,9 +84,8 @@ std::string served_name(std::string_view name) {
   const bool is_stack = parts.word == "input_linear" || parts.word == "output_linear";
   if (is_stack && parts.parent.ends_with(".block_sparse_moe"))
     return child(parts.parent, "experts");
-  const FusedProjections* row = fused_with(parts.word);
-  const bool is_joined = row != nullptr && !row->is_of_latents;
-  return is_joined ? child(parts.parent, row->name) : std::string(name);
+  const ProjectionGroup* row = listed_group_with(parts.word);
+  return row != nullptr ? child(parts.parent, row->joined) : std::string(name);
 }
 
 // vLLM classes that do not declare which modules they join look up only the joined name in a list.
@@ -165,7 +158,7 @@ class Statement {
   // Looks for the exact name; a fused module needs all its shards named.
   bool is_named(const std::string& name, bool& is_partial) const {
     const Split parts = split(name);
-    const FusedProjections* entry = fused_of(parts.word);
+    const ProjectionGroup* entry = group_joined_as(parts.word);
     if (entry == nullptr || is_silent_) {
       const bool is_of_experts = name.find("experts") != name.npos;
       return is_of_experts ? in_entries_.holds(name) : excluded_.holds(name);
@@ -207,7 +200,7 @@ class Statement {
     const Split parts = split(name);
     std::set<std::string> algos;
     const bool is_joined = !is_silent_ || profile_.does("join_layers_of_mixed_lists");
-    if (const FusedProjections* entry = is_joined ? fused_of(parts.word) : nullptr) {
+    if (const ProjectionGroup* entry = is_joined ? group_joined_as(parts.word) : nullptr) {
       for (const std::string_view shard : entry->parts()) {
         const std::string* own = find_mapped(layers_, child(parts.parent, shard) + ".");
         if (own != nullptr) algos.insert(*own);
@@ -308,9 +301,11 @@ class ByLists {
     module.is_experts = split(name).word == "experts";
     module.is_head = name.ends_with("lm_head");
     const Split parts = split(module.name);
-    const FusedProjections* entry = fused_of(parts.word);
+    const ProjectionGroup* entry = group_joined_as(parts.word);
     if (module.is_experts && is_of_groups_) {
-      for (const std::string_view word : words_of_experts(served)) {
+      const bool is_own = profile_.does("ask_lists_for_w1_w2_w3");
+      for (const std::string_view word :
+           projections_of_expert(is_own ? last_word(served.shards.front()->name) : "")) {
         module.shards.push_back(fmt::format("{}.0.{}", module.name, word));
       }
     } else if (entry != nullptr && served.shards.size() < entry->parts().size()) {
@@ -338,28 +333,19 @@ class ByLists {
 
   // Routers and similar modules are floats in all layers; servers never look them up in lists.
   bool is_asked(const Module& module) const {
-    constexpr std::string_view kAlways =
-        " q_proj k_proj v_proj o_proj gate_proj up_proj down_proj ";
-    constexpr std::string_view kJoinedLatents = " q_a_proj kv_a_proj_with_mqa ";
     const std::string_view word = last_word(module.name);
+    const ProjectionGroup* group = group_with(word);
     if (is_of_tower(module.name)) return is_asked_tower(module.name);
     if (!is_of_text(on_, module.name)) return false;
-    if (has_word(kJoinedLatents, word) && !is_of_names_) return false;
+    if (group != nullptr && group->join == ServerJoin::kUnlisted && !is_of_names_) return false;
     if (names_any(module.name, {".linear_attn.in_proj_", ".linear_attn.out_proj"})) return true;
-    return has_word(kAlways, word) || coded_.contains(role_of(module.name)) ||
+    return is_of_usual_group(word) || coded_.contains(role_of(module.name)) ||
            module.form != Form::kPlain;
   }
 
   // Whether the class also quantizes this layer of a tower.
   bool is_asked_tower(std::string_view name) const {
     return is_tower_coded_ && names_any(name, {".blocks.", ".layers.", "merger"});
-  }
-
-  std::array<std::string_view, 3> words_of_experts(const ServedModule& served) const {
-    const bool is_short = profile_.does("ask_lists_for_w1_w2_w3") &&
-                          has_word(" w1 w2 w3 ", last_word(served.shards.front()->name));
-    if (is_short) return {"w1", "w3", "w2"};
-    return {"gate_proj", "up_proj", "down_proj"};
   }
 
   const Subject& on_;

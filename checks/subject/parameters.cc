@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "checks/subject/fused_projections.h"
 #include "checks/subject/subject.h"
 #include "core/base/numbers.h"
 #include "core/base/words.h"
@@ -117,9 +116,8 @@ std::string spelled_as(std::string_view root, const std::string& name) {
 std::string served_parameter(std::string name) {
   const std::string module = module_of(name);
   const std::string_view word = last_word(module);
-  const FusedProjections* row = fused_with(word);
-  if (row != nullptr && !row->is_of_latents) {
-    name.replace(module.size() - word.size(), word.size(), row->name);
+  if (const ProjectionGroup* row = listed_group_with(word)) {
+    name.replace(module.size() - word.size(), word.size(), row->joined);
   }
   constexpr std::string_view kExpertsPart = ".experts.";
   const size_t experts = name.find(kExpertsPart);

@@ -122,9 +122,10 @@ std::string_view form_name(Form form) {
 bool Module::is_linear() const {
   if (weight == nullptr || weight->shape.size() < 2) return false;
   const std::string_view word = last_word(name);
-  constexpr std::string_view kStacked =
-      " gate_up_proj down_proj gate_proj up_proj input_linear output_linear ";
-  if (weight->shape.size() > 2 && !has_word(kStacked, word)) return false;  // a convolution
+  const bool is_stack = !parts_of_stack(word).empty() ||
+                        role_of_inputs(word) == ProjectionRole::kMlp ||
+                        has_word(" input_linear output_linear ", word);
+  if (weight->shape.size() > 2 && !is_stack) return false;  // a convolution
   if (word.ends_with("norm")) return false;  // Command R's has a row for each head
   return !has_word(
       " embed_tokens wte wpe word_embeddings embedding pos_embed position_embedding"
@@ -244,7 +245,7 @@ void Subject::collect_modules() {
     has_vision_ |= names_any(name, {"visual.", "vision_"});
     const size_t dot = name.rfind('.');
     const std::string_view word = last_word(name);
-    const bool is_stack = word == "gate_up_proj" || word == "down_proj";  // stacked experts
+    const bool is_stack = !parts_of_stack(word).empty();
     if (is_stack || word == "weight") {
       Module& module = modules[is_stack ? name : name.substr(0, dot)];
       module.weight = &tensor;

@@ -260,8 +260,14 @@ void check_parameter_shapes(const CheckContext& context) {
                resized_vocabulary(context));
 }
 
-bool names_fused_part(std::string_view name) {
-  return names_any(name, {"q_proj", "k_proj", "v_proj", "gate_proj", "up_proj"});
+// Whether a member of a group that all servers join is part of `name`, with `front` before it.
+bool names_member(std::string_view name, std::string_view front, ProjectionRole last) {
+  return std::ranges::any_of(projection_groups(), [&](const ProjectionGroup& group) {
+    return group.join == ServerJoin::kAll && group.role <= last &&
+           std::ranges::any_of(group.parts(), [&](std::string_view part) {
+             return name.find(fmt::format("{}{}", front, part)) != name.npos;
+           });
+  });
 }
 
 // Whether the number in "model.layers.61.mlp.gate" is one of `count` numbers from `first` on.
@@ -309,15 +315,16 @@ bool is_refused(const CheckContext& context, const ExtraTensor& extra) {
       if (context.does("refuse_extra_weights")) return !extra.is_bias;
       if (runs_by_fallback(context.profile, context.on.model_class)) return true;
       if (extra.is_outermost) return true;
-      if (asks_for_attention) return names_any(extra.name, {".q_proj", ".k_proj", ".v_proj"});
+      if (asks_for_attention) return names_member(extra.name, ".", ProjectionRole::kAttention);
       if (extra.is_bias) return has_quirk(context.on.text_type, "looks_up_biases");
       if (has_word(quirks, "refuses_nothing")) return false;
       if (extra.is_of_expert) return true;
       if (has_word(quirks, "refuses_experts_alone")) return false;
-      return !has_word(quirks, "refuses_fused_alone") || names_fused_part(extra.name);
+      return !has_word(quirks, "refuses_fused_alone") ||
+             names_member(extra.name, "", ProjectionRole::kMlp);
     case Program::kSglang:
       return !has_word(quirks, "refuses_experts_alone") && !extra.is_bias && !extra.is_beyond &&
-             names_fused_part(extra.name);
+             names_member(extra.name, "", ProjectionRole::kMlp);
     case Program::kLlamaCpp: return !extra.is_tower;
     case Program::kTensorrt:
     case Program::kOllama:

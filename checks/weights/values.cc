@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "checks/subject/fused_projections.h"
 #include "checks/subject/subject.h"
 #include "core/base/find.h"
 #include "core/base/threads.h"
@@ -121,7 +120,7 @@ Result<std::optional<float>> whole_scale(const Tensor& weight) {
 std::vector<const Module*> parts_run_with(const Subject& on, const std::string& name) {
   std::vector<const Module*> out;
   const std::string_view word = last_word(name);
-  const FusedProjections* row = fused_with(word);
+  const ProjectionGroup* row = group_with(word);
   if (row == nullptr || row->members[0] != word) return out;
   for (const std::string_view part : row->parts()) {
     const std::string other = name.substr(0, name.size() - word.size()) + std::string(part);

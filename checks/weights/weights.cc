@@ -169,7 +169,7 @@ void check_stacks(const CheckContext& context) {
   const uint64_t layers = whole(context.on.text_field("num_hidden_layers")).value_or(UINT64_MAX);
   const Tensor* draft = nullptr;
   for (const Tensor& tensor : context.on.checkpoint.tensors) {
-    if (!tensor.name.ends_with(".experts.gate_up_proj") || tensor.shape.size() != 3) continue;
+    if (parts_of_stack(last_word(tensor.name)).size() != 2 || tensor.shape.size() != 3) continue;
     const bool is_draft =
         tensor.name.starts_with("mtp.") ||
         number_after(tensor.name, context.on.parameters.root + "layers.") >= layers;

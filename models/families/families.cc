@@ -79,6 +79,21 @@ const Family* table_of_model_type(std::string_view model_type) {
   });
 }
 
+const Family* family_by_prefix(std::string_view model_type) {
+  for (size_t end = model_type.size(); end != model_type.npos;
+       end = end == 0 ? model_type.npos : model_type.rfind('_', end - 1)) {
+    for (const Family* family : families()) {
+      if (has_word(family->model_types, model_type.substr(0, end))) return family;
+    }
+  }
+  return nullptr;
+}
+
+bool family_by_prefix_has_quirk(std::string_view model_type, std::string_view word) {
+  const Family* family = family_by_prefix(model_type);
+  return family != nullptr && has_word(family->quirks, word);
+}
+
 std::vector<std::string_view> words_after(std::string_view words, std::string_view start) {
   std::vector<std::string_view> out;
   for (const std::string_view word : split_words(words)) {

@@ -11,6 +11,7 @@
 #include "core/model/tensor_names.h"
 #include "core/patch/patch.h"
 #include "formats/formats.h"
+#include "models/models.h"
 #include "plan/conversion/fixing.h"
 #include "plan/conversion/imatrix_fit.h"
 #include "plan/conversion/patching.h"
@@ -85,10 +86,8 @@ std::map<std::string, uint64_t> columns_of_layers(const Checkpoint& model) {
     if (tensor.shape.size() == 2 && tensor.name.ends_with(kWeight)) {
       out[key] = tensor.row_values();
     } else if (tensor.shape.size() == 3 && key.ends_with(".experts")) {
-      const bool is_down = tensor.name.ends_with(".down_proj");
-      for (const char* word : {"gate_proj", "up_proj", "down_proj"}) {
-        if ((word == std::string_view("down_proj")) != is_down) continue;
-        out[fmt::format("{}.*.{}", key, word)] = tensor.row_values();
+      for (const std::string_view part : parts_of_stack(last_word(tensor.name))) {
+        out[fmt::format("{}.*.{}", key, part)] = tensor.row_values();
       }
     }
   }
@@ -97,18 +96,18 @@ std::map<std::string, uint64_t> columns_of_layers(const Checkpoint& model) {
 
 // For a stack of experts, the first layer that it is split into; otherwise `key` itself.
 std::string first_layer(const std::string& key) {
-  constexpr std::string_view kGateUp = ".experts.gate_up_proj", kDown = ".experts.down_proj";
-  if (key.ends_with(kGateUp)) return fmt::format("{}.*.gate_proj", module_of(key));
-  return key.ends_with(kDown) ? fmt::format("{}.*.down_proj", module_of(key)) : key;
+  const std::span<const std::string_view> parts = parts_of_stack(last_word(key));
+  const bool is_stack = !parts.empty() && last_word(module_of(key)) == "experts";
+  return is_stack ? fmt::format("{}.*.{}", module_of(key), parts[0]) : key;
 }
 
 // Whether exports quantize the layer by default, judged by its name alone.
 bool wants_moments(const std::string& key) {
-  constexpr std::string_view kNever[] = {"gate",      "router",    "shared_expert_gate",
-                                         "in_proj_a", "in_proj_b", "conv1d"};
   const bool is_in_layer = key.find("layers.") != key.npos;
   const bool is_other = key.starts_with("mtp.") || key.find("vis") != key.npos;
-  return is_in_layer && !is_other && std::ranges::count(kNever, last_word(key)) == 0;
+  const auto role = role_of_inputs(last_word(key));
+  return is_in_layer && !is_other && role != ProjectionRole::kRouter &&
+         role != ProjectionRole::kDeltaGates && last_word(key) != "conv1d";
 }
 
 void fit_one(const Tensor& tensor, const std::map<std::string, uint64_t>& columns,

@@ -34,13 +34,11 @@ constexpr Choice kExpertForms[] = {{"single", ExpertForm::kSingle}, {"fused", Ex
 constexpr OptionRule kExpertsOptions[] = {
     option::choice("to", kExpertForms, "a tensor for each expert, or stacks of all").required()};
 
-constexpr std::string_view kExpertWeights[] = {"gate_proj.weight", "up_proj.weight",
-                                               "down_proj.weight"};
 enum : size_t { kGate, kUp, kDown };
 
 // The tensors of one projection, by number of the expert.
 using Projection = std::map<uint64_t, const Tensor*>;
-using SingleExperts = std::array<Projection, std::size(kExpertWeights)>;
+using SingleExperts = std::array<Projection, 3>;
 using Containers = std::map<std::string, SingleExperts>;  // by "….experts."
 
 Status check_float_experts(const Checkpoint& checkpoint) {
@@ -54,20 +52,25 @@ Status check_float_experts(const Checkpoint& checkpoint) {
   return {};
 }
 
+std::string expert_weight(size_t projection) {
+  return fmt::format("{}.weight", projections_of_expert()[projection]);
+}
+
 Result<Containers> find_single_experts(const Checkpoint& checkpoint) {
+  const auto words = projections_of_expert();
   Containers out;
   for (const Tensor& tensor : checkpoint.tensors) {
     const auto expert = expert_name(tensor.name);
     if (!expert) continue;
-    const auto* word = std::ranges::find(kExpertWeights, expert->rest);
-    if (word == std::end(kExpertWeights) || tensor.shape.size() != 2) {
+    const auto* word = std::ranges::find(words, module_of(expert->rest));
+    if (word == words.end() || !expert->rest.ends_with(kWeight) || tensor.shape.size() != 2) {
       return unsupported(
           "tensor '{}': [{}]; expected {}, {} or {} of two axes, which alone have a stack",
-          tensor.name, fmt::join(tensor.shape, ", "), kExpertWeights[kGate], kExpertWeights[kUp],
-          kExpertWeights[kDown]);
+          tensor.name, fmt::join(tensor.shape, ", "), expert_weight(kGate), expert_weight(kUp),
+          expert_weight(kDown));
     }
     SingleExperts& experts = out[std::string(expert->front)];
-    Projection& projection = experts[static_cast<size_t>(word - kExpertWeights)];
+    Projection& projection = experts[static_cast<size_t>(word - words.begin())];
     const auto [entry, is_new] = projection.emplace(expert->number, &tensor);
     if (!is_new) {
       return corrupt("tensors '{}' and '{}' are both of expert {}; expected one",
@@ -90,7 +93,7 @@ Status check_whole(const std::string& front, const SingleExperts& experts) {
       const auto found = experts[i].find(e);
       if (found == experts[i].end()) {
         return corrupt("'{}{}.{}' is missing; expected one of each of {} experts, from 0 on", front,
-                       e, kExpertWeights[i], count);
+                       e, expert_weight(i), count);
       }
       const Tensor& tensor = *found->second;
       if (tensor.shape == like->shape && tensor.codec == like->codec) continue;
@@ -149,15 +152,14 @@ Result<Tensor> stacked_rows(std::string name, const std::vector<const Tensor*>& 
 }
 
 // Requires: check_whole() found nothing.
-Result<Tensor> fused(const std::string& front, const SingleExperts& experts, bool is_down,
-                     const Codec& f32) {
+Result<Tensor> fused(const SingleExperts& experts, const std::string& stack, const Codec& f32) {
+  const bool is_down = parts_of_stack(last_word(stack)).size() == 1;
   std::vector<const Tensor*> parts;
   for (const auto& [number, tensor] : experts[is_down ? kDown : kGate]) {
     parts.push_back(tensor);
     if (!is_down) parts.push_back(experts[kUp].at(number));
   }
-  return stacked_rows(front + (is_down ? "down_proj" : "gate_up_proj"), parts,
-                      experts[kDown].size(), f32);
+  return stacked_rows(stack, parts, experts[kDown].size(), f32);
 }
 
 // Each stack comes where the first of its experts stood.
@@ -174,10 +176,9 @@ Status fuse_experts(Checkpoint& checkpoint, const ExportModel& model, Codecs cod
       out.push_back(tensor);
       continue;
     }
-    const std::string front(expert->front);
-    const bool is_down = expert->rest == kExpertWeights[kDown];
-    if (!made.insert(front + (is_down ? "down" : "gate_up")).second) continue;
-    CKPT_ASSIGN(out.emplace_back(), fused(front, containers.at(front), is_down, f32));
+    const std::string stack = stack_part(module_of(tensor.name))->stack();
+    if (!made.insert(stack).second) continue;
+    CKPT_ASSIGN(out.emplace_back(), fused(containers.at(std::string(expert->front)), stack, f32));
   }
   checkpoint.tensors = std::move(out);
   return {};

@@ -1,6 +1,6 @@
 #include "transforms/facts/base_weights.h"
 
-#include "core/model/tensor_names.h"
+#include "models/models.h"
 
 namespace ckpt {
 
@@ -36,19 +36,13 @@ const Tensor* BaseWeights::find_tensor(std::string_view name) const {
 
 // "….experts.3.up_proj": rows of "….experts.gate_up_proj" [E, 2I, H] or "….down_proj" [E, H, I].
 std::optional<Tensor> BaseWeights::find_expert(std::string_view module) const {
-  const auto expert = expert_name(module);
-  if (!expert) return std::nullopt;
-  const std::string_view word = expert->rest;
-  const bool is_down = word == "down_proj";
-  if (!is_down && word != "gate_proj" && word != "up_proj") return std::nullopt;
-  const Tensor* stack =
-      find_tensor(fmt::format("{}{}", expert->front, is_down ? "down_proj" : "gate_up_proj"));
-  if (stack == nullptr || stack->shape.size() != 3 || expert->number >= stack->shape[0]) {
+  const auto place = stack_part(module);
+  const Tensor* stack = place ? find_tensor(place->stack()) : nullptr;
+  if (stack == nullptr || stack->shape.size() != 3 || place->expert >= stack->shape[0]) {
     return std::nullopt;
   }
-  const uint64_t rows = is_down ? stack->shape[1] : stack->shape[1] / 2;
-  const uint64_t first = expert->number * stack->shape[1] + (word == "up_proj" ? rows : 0);
-  auto taken = take_rows(*stack, first, rows);
+  const uint64_t rows = stack->shape[1] / place->parts;
+  auto taken = take_rows(*stack, place->expert * stack->shape[1] + place->part * rows, rows);
   return taken ? std::optional(std::move(*taken)) : std::nullopt;
 }
 

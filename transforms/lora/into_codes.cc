@@ -52,7 +52,7 @@ class MergeIntoCodes {
       const Tensor& tensor = coded_.tensors[i];
       if (!is_code(tensor)) continue;
       const SharedGroup group = find_group(module_of(tensor.name), type);
-      const bool shares = group.is_fused() && tensor.codec->scheme == Scheme::kNvfp4;
+      const bool shares = group.is_fused && tensor.codec->scheme == Scheme::kNvfp4;
       groups[shares ? group.key : tensor.name].push_back(i);
     }
     for (const auto& [key, members] : groups) {

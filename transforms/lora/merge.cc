@@ -273,15 +273,15 @@ class LoraMerge {
   // The projections of linear attention, trained apart and stored as one: queries and keys have
   // as many rows, values the rest. False: the module is not one of them.
   Result<bool> add_to_joined(const AdapterModule& module, LowRankUpdate& update) {
-    constexpr std::string_view kParts[] = {"in_proj_q", "in_proj_k", "in_proj_v"};
     const std::string_view word = last_word(module.name);
-    const auto part = std::ranges::find(kParts, word);
-    if (part == std::end(kParts)) return false;
+    const ProjectionGroup* group = group_with(word);
+    if (group == nullptr || group->role != ProjectionRole::kDeltaHeads) return false;
     const std::string front = module.name.substr(0, module.name.size() - word.size());
-    Tensor* joined = weights_.find(front + "in_proj_qkv", kWeight);
+    Tensor* joined = weights_.find(front + std::string(group->joined), kWeight);
     if (joined == nullptr) return false;
     const uint64_t rows = update.left.rows(), all = joined->rows();
-    const uint64_t first = word == "in_proj_q" ? 0 : (word == "in_proj_k" ? rows : all - rows);
+    const bool is_last = word == group->parts().back();
+    const uint64_t first = is_last ? all - rows : word == group->parts()[0] ? 0 : rows;
     if (rows > all || first + rows > all) return other_shape(update.left, *joined);
     CKPT_TRY(weights_.merge_rows(*joined, first, std::move(update)));
     return true;

@@ -5,6 +5,7 @@
 
 #include "core/computed/strided_source.h"
 #include "core/model/tensor_names.h"
+#include "models/models.h"
 
 namespace ckpt {
 namespace {
@@ -18,10 +19,6 @@ std::string experts_stem(std::string module) {
   while (module.ends_with(kInnerLayer)) module.resize(module.size() - kInnerLayer.size());
   return module;
 }
-
-// The projections of single experts, as families call them. The first two are gate_up_proj.
-constexpr std::string_view kProjections[][3] = {{"gate_proj", "up_proj", "down_proj"},
-                                                {"w1", "w3", "w2"}};
 
 // Where a parameter is in the model: one tensor, or tensors of each expert; its shape either way.
 struct ExpertParameter {
@@ -65,9 +62,10 @@ std::optional<ExpertParameter> place_of_parameter(const std::string& stem, std::
     return out;
   }
   const bool is_down = name == kDownParameter;
-  for (const std::span<const std::string_view> names : kProjections) {
-    auto found = find_singles(stem, is_down ? names.last(1) : names.first(2), weights);
-    if (found) return found;
+  for (const ProjectionGroup& names : projection_groups()) {
+    if (names.role != ProjectionRole::kMlp) continue;
+    const std::span<const std::string_view> down(&names.output, 1);
+    if (auto found = find_singles(stem, is_down ? down : names.parts(), weights)) return found;
   }
   return std::nullopt;
 }
@@ -318,23 +316,19 @@ Result<std::vector<ExpertRows>> rows_of_experts(const std::string& name, const T
 
 Result<bool> merge_expert_into_stack(const std::string& module, LowRankUpdate update,
                                      ModelWeights& weights) {
-  const auto expert = expert_name(module);
-  if (!expert) return false;
-  const bool is_down = expert->rest == kDownParameter, is_up = expert->rest == "up_proj";
-  if (!is_down && !is_up && expert->rest != "gate_proj") return false;
-  const std::string stem(expert->front.substr(0, expert->front.size() - 1));
-  Tensor* stack =
-      weights.find(stem, fmt::format(".{}", is_down ? kDownParameter : kGateUpParameter));
+  const auto place = stack_part(module);
+  if (!place) return false;
+  Tensor* stack = weights.find(module_of(place->stack()), fmt::format(".{}", place->word));
   if (stack == nullptr || stack->shape.size() != 3) return false;
-  const uint64_t rows = stack->shape[1], part = is_down ? rows : rows / 2;
-  if (expert->number >= stack->shape[0] || update.left.rows() != part ||
+  const uint64_t rows = stack->shape[1], part = rows / place->parts;
+  if (place->expert >= stack->shape[0] || update.left.rows() != part ||
       update.right.row_values() != stack->shape[2]) {
     return corrupt("'{}' [{}] and '{}' [{}] do not fit '{}' [{}]", update.left.name,
                    fmt::join(update.left.shape, ", "), update.right.name,
                    fmt::join(update.right.shape, ", "), stack->name, fmt::join(stack->shape, ", "));
   }
-  CKPT_TRY(
-      weights.merge_rows(*stack, expert->number * rows + (is_up ? part : 0), std::move(update)));
+  CKPT_TRY(weights.merge_rows(*stack, place->expert * rows + place->part * part,
+                              std::move(update)));
   return true;
 }
 

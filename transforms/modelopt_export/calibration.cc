@@ -179,36 +179,21 @@ Status take_state(Checkpoint& checkpoint, const ExportOptions& options, const Co
   return {};
 }
 
-// "….experts.3.gate_proj" and "….experts.3.up_proj" come out of "….experts.3.gate_up_proj".
-struct StackName {
-  std::string name;
-  int half = 0;
-};
-StackName stack_of(std::string_view module) {
-  constexpr std::pair<std::string_view, int> kHalves[] = {{".gate_proj", 1}, {".up_proj", 2}};
-  for (const auto& [ending, half] : kHalves) {
-    if (!module.ends_with(ending)) continue;
-    return {fmt::format("{}.gate_up_proj", module.substr(0, module.size() - ending.size())), half};
-  }
-  return {std::string(module), 0};
-}
-
 }  // namespace
 
 FoundWeightAmax find_weight_amax(const Calibration& calibration, std::string_view module) {
   const WeightAmax* exact = find_mapped(calibration.weights, module);
-  if (exact != nullptr || !is_of_expert(module)) return {exact, 0};
-  const StackName stack = stack_of(module);
-  return {find_mapped(calibration.weights, stack.name), stack.half};
+  const auto place = stack_part(module);
+  if (exact != nullptr || !place || place->parts == 1) return {exact, 0};
+  const std::string stack = fmt::format("{}{}.{}", place->front, place->expert, place->word);
+  return {find_mapped(calibration.weights, stack), static_cast<int>(place->part) + 1};
 }
 
 const InputAmax* find_input_amax(const Calibration& calibration, std::string_view module) {
   const std::string key = input_key(module);
   const InputAmax* found = find_mapped(calibration.inputs, key);
-  if (found != nullptr || !is_of_expert(key)) return found;
-  std::string stack = without_expert(stack_of(key).name);
-  stack.erase(stack.find("*."), 2);
-  return find_mapped(calibration.inputs, stack);
+  const auto place = stack_part(key);
+  return found != nullptr || !place ? found : find_mapped(calibration.inputs, place->stack());
 }
 
 Result<float> read_scalar(const Tensor& tensor) {

@@ -20,9 +20,6 @@
 namespace ckpt {
 namespace {
 
-constexpr std::string_view kGateUp = ".experts.gate_up_proj";
-constexpr std::string_view kDownStack = ".experts.down_proj";
-
 struct Stack {
   const Tensor* gate_up = nullptr;
   const Tensor* down = nullptr;
@@ -69,7 +66,7 @@ Result<Tensor> cut_columns(const Tensor& stack, uint64_t expert, RowRun columns)
 Status append_experts(const Tensor& tensor, const std::string& container, bool is_exchanged,
                       const Codec& f32, std::vector<Tensor>& out) {
   const uint64_t experts = tensor.shape[0], rows = tensor.shape[is_exchanged ? 2 : 1];
-  const bool is_down = tensor.name.ends_with(kDownStack);
+  const std::span<const std::string_view> parts = parts_of_stack(last_word(tensor.name));
   CKPT_ASSIGN(const StoredValues from, stored_values(tensor, f32));
   for (uint64_t e = 0; e < experts; ++e) {
     const auto add = [&](std::string_view name, uint64_t first, uint64_t count) -> Status {
@@ -80,12 +77,8 @@ Status append_experts(const Tensor& tensor, const std::string& container, bool i
       CKPT_ASSIGN(out.emplace_back(), from.back(std::move(each)));
       return {};
     };
-    if (is_down) {
-      CKPT_TRY(add("down_proj", 0, rows));
-    } else {
-      CKPT_TRY(add("gate_proj", 0, rows / 2));
-      CKPT_TRY(add("up_proj", rows / 2, rows / 2));
-    }
+    const uint64_t count = rows / parts.size();
+    for (size_t i = 0; i < parts.size(); ++i) CKPT_TRY(add(parts[i], i * count, count));
   }
   return {};
 }
@@ -95,8 +88,9 @@ Stacks all_stacks(const Checkpoint& checkpoint) {
   for (const Tensor& tensor : checkpoint.tensors) {
     if (!is_stack(tensor)) continue;
     Stack& stack = out[module_of(tensor.name)];
-    if (tensor.name.ends_with(kGateUp)) stack.gate_up = &tensor;
-    if (tensor.name.ends_with(kDownStack)) stack.down = &tensor;
+    const size_t parts = parts_of_stack(last_word(tensor.name)).size();
+    if (parts == 2) stack.gate_up = &tensor;
+    if (parts == 1) stack.down = &tensor;
   }
   return out;
 }

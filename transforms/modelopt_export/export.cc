@@ -77,7 +77,7 @@ void note_unused(const ExportJob& job) {
     inputs.insert(input_key(job.selection.modules[i]));
   }
   const auto is_stack = [](const std::string& name) {
-    return name.ends_with(".gate_up_proj") || name.ends_with(".down_proj");
+    return !parts_of_stack(last_word(name)).empty();
   };
   uint64_t weights = 0, activations = 0;
   const bool is_wanted = needs_activations(job.selection);

@@ -6,6 +6,7 @@
 
 #include "core/base/numbers.h"
 #include "core/model/tensor_names.h"
+#include "models/models.h"
 #include "transforms/modelopt_export/tensors.h"
 
 namespace ckpt {
@@ -74,8 +75,7 @@ QuantLayers list_by_name(const Selection& selection) {
 
 // Names whose parents have keys and values.
 bool is_of_attention(std::string_view word) {
-  constexpr std::string_view kKeys[] = {"k_proj", "kv_b_proj", "qkv_proj", "query_key_value"};
-  return std::ranges::find(kKeys, word) != std::end(kKeys);
+  return role_of_inputs(word) == ProjectionRole::kAttention || word == "query_key_value";
 }
 
 }  // namespace

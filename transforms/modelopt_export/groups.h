@@ -6,27 +6,9 @@
 #include <vector>
 
 #include "core/model/checkpoint.h"
+#include "models/models.h"
 
 namespace ckpt {
-
-// A set of sibling modules that read the same tensor.
-struct SharedInput {
-  // Words of which one is a quirk of the family or, where no table has it, the start of its
-  // model_type; "" = all.
-  std::string_view families;
-  std::vector<std::string_view> members;  // names below the module that holds them all
-  bool is_fused = true;                   // servers join them into one matrix
-  bool is_joined_late = false;            // ModelOpt's export shares what its calibration did not
-};
-
-struct SharedGroup {
-  std::string key;                    // the same for all members; the module itself when alone
-  const SharedInput* rule = nullptr;  // null: alone
-  std::string parent;                 // with its dot: member = parent + one of rule->members
-  bool is_fused() const { return rule != nullptr && rule->is_fused; }
-};
-// The group of a linear layer. `model_type` is config.json's.
-SharedGroup find_group(std::string_view module, std::string_view model_type);
 
 // A text that is the same for all that servers run as one with `module`, which is of `group`.
 std::string joined_key(std::string_view module, const SharedGroup& group);

@@ -89,13 +89,10 @@ Status take_moments(Checkpoint from, Importance& out) {
       "no tensor in it is named *{}", kMoments);
 }
 
-// "….experts.*.up_proj" as a checkpoint names the stack: "….experts.gate_up_proj"; others as they
-// are.
-std::string stack_name(const std::string& key) {
-  const size_t star = key.find("*.");
-  const std::string word = star == std::string::npos ? "" : key.substr(star + 2);
-  if (word == "down_proj") return key.substr(0, star) + word;
-  return word == "gate_proj" || word == "up_proj" ? key.substr(0, star) + "gate_up_proj" : key;
+// The stack in a checkpoint that has the matrix of an expert; others as without_expert().
+std::string stack_name(const std::string& module) {
+  const auto place = stack_part(module);
+  return place ? place->stack() : without_expert(module);
 }
 
 // Moments of columns in another order, of which column i was index[i]. Null where a run would get
@@ -140,8 +137,8 @@ Result<Importance> read_importance(const Checkpoint& checkpoint, const ExportOpt
 Result<std::shared_ptr<const ColumnWeights>> find_column_weights(const Importance& importance,
                                                                  const std::string& module,
                                                                  const Tensor& tensor) {
-  const std::string key = without_expert(input_key(module));
-  auto found = importance.weights.find(key);
+  const std::string key = input_key(module);
+  auto found = importance.weights.find(without_expert(key));
   if (found == importance.weights.end()) found = importance.weights.find(stack_name(key));
   if (found == importance.weights.end()) return nullptr;
   const uint64_t columns = tensor.row_values();
@@ -161,15 +158,13 @@ Result<std::shared_ptr<const Tensor>> find_moments(const Importance& importance,
                                                    const Tensor& tensor) {
   auto found = importance.moments.find(input_key(module));
   const SharedGroup group = find_group(module, model_type);
-  if (group.rule != nullptr) {
-    for (const std::string_view name : group.rule->members) {
-      if (found != importance.moments.end()) break;
-      found = importance.moments.find(input_key(group.parent + std::string(name)));
-    }
+  for (const std::string_view name : group.members) {
+    if (found != importance.moments.end()) break;
+    found = importance.moments.find(input_key(group.parent + std::string(name)));
   }
   // One for all experts of a stack.
   if (found == importance.moments.end()) {
-    found = importance.moments.find(stack_name(without_expert(input_key(module))));
+    found = importance.moments.find(stack_name(input_key(module)));
   }
   if (found == importance.moments.end()) return nullptr;
   const std::vector<uint64_t>& shape = found->second->shape;
@@ -190,7 +185,7 @@ Result<std::shared_ptr<const Tensor>> find_gguf_moments(const Importance& import
   if (is_scaled || tensor.shape.size() < 2) return nullptr;
   const std::string module = without(source, kWeight);
   const bool is_stack = tensor.shape.size() == 3;
-  const std::string key = is_stack ? stack_name(without_expert(input_key(module))) : module;
+  const std::string key = is_stack ? stack_name(input_key(module)) : module;
   CKPT_ASSIGN(auto found, find_moments(importance, key, model_type, tensor));
   for (const ValueOp& op : ops) {
     const auto* permuted = std::get_if<PermuteColumns>(&op);

@@ -10,7 +10,7 @@
 #include <array>
 
 #include "core/model/tensor_names.h"
-#include "transforms/facts/family_by_prefix.h"
+#include "models/models.h"
 #include "transforms/modelopt_export/select.h"
 
 namespace ckpt {
@@ -56,13 +56,13 @@ std::vector<std::string> quantizer_fronts(const RecipeLayer& layer) {
     const bool is_stack = stack != module.npos && module.find('.', stack + 9) == module.npos;
     return {module + (is_stack ? "_" : ".")};
   }
-  const std::string front(expert->front);
   std::vector<std::string> out = {module + "."};
-  if (expert->rest == "down_proj" || expert->rest == "w2") {
-    out.push_back(front + "down_proj_");
-  } else {
-    out.push_back(front + "gate_up_proj_");
-    if (expert->rest == "up_proj") out.push_back(front + "up_proj_");
+  const auto place = stack_part(module);
+  if (place) out.push_back(place->stack() + "_");
+  // Experts without a gate have a stack of this part alone.
+  const ProjectionGroup* group = group_with(expert->rest);
+  if (group != nullptr && group->lone == expert->rest) {
+    out.push_back(fmt::format("{}{}_", expert->front, expert->rest));
   }
   return out;
 }

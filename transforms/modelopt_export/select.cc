@@ -75,7 +75,7 @@ bool becomes_fp8(std::string_view module, std::string_view tensor, const ExportM
 // Routers are siblings of the experts they choose, whatever their class.
 bool is_router(std::string_view module, const std::set<std::string, std::less<>>& expert_parents) {
   const std::string_view word = last_word(module);
-  if (word != "gate" && word != "router" && word != "shared_expert_gate") return false;
+  if (role_of_inputs(word) != ProjectionRole::kRouter) return false;
   return expert_parents.count(module.substr(0, module.size() - word.size())) != 0;
 }
 
@@ -126,7 +126,7 @@ Status check_layer(const Tensor& tensor, const std::string& module, bool is_stac
   // ModelOpt gives matrices of one block each, that servers join, one scale; larger ones their own.
   const bool is_one_block =
       type == ExportType::kFp8Blocks && tensor.rows() <= 128 && tensor.row_values() <= 128;
-  if (!is_one_block || find_group(module, model.model_type).rule == nullptr) return {};
+  if (!is_one_block || find_group(module, model.model_type).members.empty()) return {};
   return unsupported_hint(hint,
                           "tensor '{}': FP8 in blocks of a matrix that is one block; expected more "
                           "than 128 rows or columns",
@@ -136,10 +136,8 @@ Status check_layer(const Tensor& tensor, const std::string& module, bool is_stac
 // A stack's maxima belong to the experts that were cut from it, or to the stack as a whole.
 bool has_weight(const std::string& module, const std::set<std::string>& seen) {
   if (seen.count(module) != 0) return true;
-  constexpr std::string_view kStack = "gate_up_proj";
-  if (module.ends_with(kStack)) {
-    const std::string parent = module.substr(0, module.size() - kStack.size());
-    if (seen.count(parent + "gate_proj") != 0) return true;
+  if (const auto parts = parts_of_stack(last_word(module)); !parts.empty()) {
+    if (seen.contains(fmt::format("{}.{}", module_of(module), parts[0]))) return true;
   }
   return seen.contains(std::string(experts_module(module)));
 }

@@ -81,7 +81,7 @@ class ExportBuilder {
       recoded(i).options = job_.options.encode;
       if (!is_nvfp4(type(i))) recoded(i).options.search = ScaleSearch::kNone;
       const SharedGroup group = find_group(module(i), job_.model.model_type);
-      recoded(i).options.searches_alone = group.rule != nullptr && group.rule->is_joined_late;
+      recoded(i).options.searches_alone = group.is_joined_late;
       CKPT_TRY(check_one_type(i, group));
       CKPT_TRY(set_importance(i));
       weight_groups_[scale_key(i, group.key)].push_back(i);
@@ -142,8 +142,8 @@ class ExportBuilder {
   // Layers that servers join must all be there.
   Status check_members(const Indices& members) {
     const SharedGroup group = find_group(module(members[0]), job_.model.model_type);
-    if (!group.is_fused()) return {};
-    for (const std::string_view name : group.rule->members) {
+    if (!group.is_fused) return {};
+    for (const std::string_view name : group.members) {
       const std::string other = group.parent + std::string(name);
       if (!std::ranges::binary_search(job_.selection.unquantized, other)) continue;
       const bool was_asked =

@@ -18,6 +18,7 @@
 
 #include "core/base/find.h"
 #include "core/chunks/evaluate.h"
+#include "models/models.h"
 #include "transforms/nvfp4/mixed_job.h"
 
 namespace ckpt {
@@ -132,24 +133,18 @@ class Folder {
   Result<bool> fold_into_previous(size_t layer) {
     const std::string& module = job_.model.layers[layer].module;
     if (!has_known_layers(job_.model.model_type)) return false;
-    const auto named = [&](std::string_view ending, std::string_view other) {
-      return module.ends_with(ending)
-                 ? module.substr(0, module.size() - ending.size()) + std::string(other)
-                 : std::string();
-    };
-    if (std::string up = named(".down_proj", ".up_proj"); !up.empty()) {
-      return fold_into_rows(layer, up, 1);
+    const std::string parent = module_of(module) + ".";
+    if (const ProjectionGroup* inputs = group_before(last_word(module))) {
+      const std::string before = parent + std::string(inputs->parts().back());
+      if (inputs->role == ProjectionRole::kMlp) return fold_into_rows(layer, before, 1);
+      const bool is_of_text = module.find("self_attn.") != module.npos;
+      if (!is_of_text || index_.has(parent + "v_norm.weight") || job_.model.kv_heads == 0) {
+        return false;
+      }
+      return fold_into_rows(layer, before, job_.model.heads / job_.model.kv_heads);
     }
-    if (std::string up = named(".w2", ".w3"); !up.empty()) return fold_into_rows(layer, up, 1);
-    if (std::string value = named("self_attn.o_proj", "self_attn.v_proj"); !value.empty()) {
-      const bool has_norm = index_.has(named("self_attn.o_proj", "self_attn.v_norm.weight"));
-      if (has_norm || job_.model.kv_heads == 0) return false;
-      return fold_into_rows(layer, value, job_.model.heads / job_.model.kv_heads);
-    }
-    if (std::string norm = named("linear_attn.out_proj", "linear_attn.norm"); !norm.empty()) {
-      return fold_into_head_norm(layer, norm);
-    }
-    return false;
+    if (!module.ends_with("linear_attn.out_proj")) return false;
+    return fold_into_head_norm(layer, parent + "norm");
   }
 
   // The common factor of columns in the same place of `repeat` neighboring heads of `width`, as a

@@ -28,12 +28,6 @@ constexpr uint64_t kMaxScales = uint64_t{1} << 26;
 
 using Members = std::vector<size_t>;  // layers
 
-// Partners without which the first is none: (member, needs).
-constexpr std::pair<std::string_view, std::string_view> kNeeds[] = {
-    {"gate_proj", "up_proj"},     {"w1", "w3"},         {"w3", "w1"},
-    {"in_proj_qkv", "in_proj_z"}, {"k_proj", "v_proj"}, {"v_proj", "k_proj"},
-    {"k_proj", "q_proj"},         {"v_proj", "q_proj"}};
-
 float largest(const Factors& factors) {
   return factors.empty() ? 1 : *std::ranges::max_element(factors);
 }
@@ -47,7 +41,7 @@ class LayerGrouper {
       CKPT_TRY(check_partners(i));
       set_first_action(i);
       const SharedGroup group = find_group(module(i), job_.model.model_type);
-      const std::string key = group.is_fused() ? group.key : module(i);
+      const std::string key = group.is_fused ? group.key : module(i);
       weight_groups_[key].push_back(i);
       input_groups_[without_expert(key)].push_back(i);
       units_[joined_key(module(i), group)].push_back(i);
@@ -73,13 +67,15 @@ class LayerGrouper {
 
   // ---- actions ---------------------------------------------------------------------------------
 
+  // A member of a group is nothing without the others, unless models have it alone.
   Status check_partners(size_t at) const {
-    if (!layer(at).is_quantized()) return {};
-    for (const auto& [member, partner] : kNeeds) {
-      const std::string ending = "." + std::string(member);
-      if (!module(at).ends_with(ending)) continue;
-      const std::string parent = module(at).substr(0, module(at).size() - member.size());
-      const std::string other = parent + std::string(partner);
+    const std::string_view word = last_word(module(at));
+    const ProjectionGroup* group = group_with(word);
+    const bool is_joined = group != nullptr && !group->joined.empty();
+    if (!layer(at).is_quantized() || !is_joined || word == group->lone) return {};
+    for (const std::string_view partner : group->parts()) {
+      const std::string other =
+          module(at).substr(0, module(at).size() - word.size()) + std::string(partner);
       if (job_.model.find(other) != nullptr) continue;
       return corrupt("'{}' is {} and '{}', which servers join with it, is missing", module(at),
                      layer(at).was(), other);

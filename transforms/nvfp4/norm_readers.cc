@@ -1,10 +1,9 @@
 // Which modules read the output of each norm, in models of the Llama and Qwen kind.
 #include <algorithm>
-#include <span>
 
 #include "core/base/find.h"
 #include "core/model/tensor_names.h"
-#include "transforms/facts/family_by_prefix.h"
+#include "models/models.h"
 #include "transforms/nvfp4/mixed_model.h"
 
 namespace ckpt {
@@ -12,40 +11,13 @@ namespace {
 
 constexpr std::string_view kFirstNorm = "input_layernorm";
 
-constexpr std::string_view kAttention[] = {
-    "self_attn.q_proj",        "self_attn.k_proj",         "self_attn.v_proj",
-    "linear_attn.in_proj_qkv", "linear_attn.in_proj_z",    "linear_attn.in_proj_a",
-    "linear_attn.in_proj_b",   "linear_attn.in_proj_qkvz", "linear_attn.in_proj_ba"};
-constexpr std::string_view kMlp[] = {"mlp.gate_proj",
-                                     "mlp.up_proj",
-                                     "mlp.gate",
-                                     "mlp.shared_expert_gate",
-                                     "mlp.shared_expert.gate_proj",
-                                     "mlp.shared_expert.up_proj",
-                                     "block_sparse_moe.gate"};
-// Of every expert.
-constexpr std::string_view kExpertInputs[] = {"gate_proj", "up_proj", "w1", "w3"};
-
-void add_experts(const TensorIndex& index, const std::string& parent, NormReaders& out) {
-  for (const std::string_view group : {"mlp.experts.", "block_sparse_moe.experts."}) {
-    for (const std::string& name : index.starting_with(parent + std::string(group))) {
-      if (!name.ends_with(kWeight)) continue;
-      const std::string module = module_of(name);
-      const bool reads_it =
-          std::ranges::find(kExpertInputs, last_word(module)) != std::end(kExpertInputs);
-      if (reads_it) out.readers.push_back(module);
-    }
-  }
-}
-
-NormReaders readers_of(const TensorIndex& index, const std::string& parent, std::string_view norm,
-                       std::span<const std::string_view> names) {
-  NormReaders out{parent + std::string(norm), {}};
-  for (const std::string_view name : names) {
-    const std::string module = parent + std::string(name);
-    if (index.has(module + std::string(kWeight))) out.readers.push_back(module);
-  }
-  return out;
+// The modules of a layer that read the output of a norm in front of attention or of the MLP.
+void add_reader(const std::string& tensor, NormReaders& attention, NormReaders& mlp) {
+  const std::string module = listed_name(tensor);
+  const auto role = role_of_inputs(last_word(module));
+  if (!role || (module == tensor && parts_of_stack(last_word(module)).empty())) return;
+  const bool is_of_mlp = *role == ProjectionRole::kMlp || *role == ProjectionRole::kRouter;
+  (is_of_mlp ? mlp : attention).readers.push_back(module);
 }
 
 }  // namespace
@@ -90,16 +62,16 @@ std::vector<NormReaders> find_norm_readers(const TensorIndex& index, std::string
   for (const std::string& name : index.starting_with("")) {
     if (!name.ends_with(first)) continue;
     const std::string parent = name.substr(0, name.size() - first.size());
-    out.push_back(readers_of(index, parent, kFirstNorm, kAttention));
     // Gemma 2 and 3 have norms behind attention and MLP too: the name says where it stands.
     const bool is_sandwich = index.has(parent + "pre_feedforward_layernorm.weight");
-    const std::string_view second =
-        is_sandwich ? "pre_feedforward_layernorm" : "post_attention_layernorm";
-    if (!index.has(parent + std::string(second) + std::string(kWeight))) continue;
-    out.push_back(readers_of(index, parent, second, kMlp));
-    add_experts(index, parent, out.back());
-    const std::string stack = parent + "mlp.experts.gate_up_proj";
-    if (index.has(stack)) out.back().readers.push_back(stack);
+    NormReaders attention{parent + std::string(kFirstNorm), {}};
+    NormReaders mlp{
+        parent + (is_sandwich ? "pre_feedforward_layernorm" : "post_attention_layernorm"), {}};
+    for (const std::string& tensor : index.starting_with(parent)) {
+      add_reader(tensor, attention, mlp);
+    }
+    out.push_back(std::move(attention));
+    if (index.has(mlp.norm + std::string(kWeight))) out.push_back(std::move(mlp));
   }
   std::erase_if(out, [](const NormReaders& norm) { return norm.readers.empty(); });
   return out;

@@ -16,6 +16,7 @@
 #include "core/base/numbers.h"
 #include "core/base/words.h"
 #include "core/model/tensor_names.h"
+#include "models/models.h"
 #include "transforms/packed/packed.h"
 #include "transforms/packed/packed_weights.h"
 #include "transforms/to_gguf/model.h"
@@ -187,12 +188,12 @@ Result<bool> drops_head(const Model& model) {
 Result<bool> has_turned_experts(const std::vector<NamedTensor>& tensors, const Model& model) {
   if (model.family->turned == nullptr) return false;
   for (const NamedTensor& named : tensors) {
-    const bool is_down = named.name.ends_with(".mlp.experts.down_proj");
-    if (!is_down && !named.name.ends_with(".mlp.experts.gate_up_proj")) continue;
+    const size_t parts = parts_of_stack(last_word(named.name)).size();
+    if (parts == 0) continue;
     CKPT_ASSIGN(const uint64_t width, model.count("hidden_size"));
     CKPT_ASSIGN(const uint64_t inner, model.count("moe_intermediate_size"));
-    const uint64_t out = is_down ? width : 2 * inner;
-    const uint64_t in = is_down ? inner : width;
+    const uint64_t out = parts == 1 ? width : 2 * inner;
+    const uint64_t in = parts == 1 ? inner : width;
     const std::vector<uint64_t>& shape = named.tensor.shape;
     if (in != out && shape.size() == 3) return shape[1] == out && shape[2] == in;
   }

@@ -168,9 +168,29 @@ TEST(ExportGroups, FollowTheInput) {
   EXPECT_EQ(key("a.self_attn.q_proj", "cohere2"), key("a.mlp.up_proj", "cohere2"));
   EXPECT_EQ(key("a.self_attn.q_proj", "phi"), key("a.mlp.fc1", "phi"));
   EXPECT_EQ(key("a.self_attn.q_proj", "cohere2_vision"), key("a.mlp.up_proj", "cohere2_vision"));
-  EXPECT_TRUE(find_group("a.self_attn.q_proj", "phimoe").rule->is_fused);
+  EXPECT_TRUE(find_group("a.self_attn.q_proj", "phimoe").is_fused);
   EXPECT_EQ(without_expert("a.experts.12.up_proj"), "a.experts.*.up_proj");
   EXPECT_EQ(without_expert("a.shared_experts.up_proj"), "a.shared_experts.up_proj");
+}
+
+// Each spelling of q, k and v, of gate and up, and of linear attention.
+TEST(ExportGroups, HoldForEverySpelling) {
+  for (const ProjectionGroup& group : projection_groups()) {
+    const auto parts = group.parts();
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const std::string module = fmt::format("a.experts.3.{}", parts[i]);
+      EXPECT_EQ(group_with(parts[i]), &group) << module;
+      const bool is_shared = group.role <= ProjectionRole::kDelta;
+      EXPECT_EQ(find_group(module, "llama").is_fused, is_shared) << module;
+      const auto place = stack_part(module);
+      ASSERT_EQ(place.has_value(), group.role == ProjectionRole::kMlp) << module;
+      if (!place) continue;
+      EXPECT_EQ(place->stack(), "a.experts.gate_up_proj");
+      EXPECT_EQ(place->part, i);
+      const std::string down = fmt::format("a.experts.3.{}", group.output);
+      EXPECT_EQ(stack_part(down)->stack(), "a.experts.down_proj");
+    }
+  }
 }
 
 }  // namespace

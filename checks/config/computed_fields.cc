@@ -76,7 +76,7 @@ void check_rotating_layers(const CheckContext& context) {
   const JsonValue& text = context.on.text_config();
   if (!has_quirk(context.on.text_type, "lists_rotating_layers")) return;
   const size_t entries = list_in(text, "no_rope_layers").size();
-  const uint64_t layers = whole(known(text, "num_hidden_layers")).value_or(0);
+  const uint64_t layers = context.on.layers().value_or(0);
   if (entries == 0 || entries >= layers) return;
   context.tell("config.json: no_rope_layers", "{} entries; num_hidden_layers is {}", entries,
                layers);
@@ -117,7 +117,7 @@ void check_windows(const CheckContext& context) {
   const JsonValue& text = context.on.text_config();
   if (!has_quirk(ruling_type(context), "slides_in_all_or_none")) return;
   const JsonValue* first = known(text, "max_window_layers");
-  const uint64_t layers = whole(known(text, "num_hidden_layers")).value_or(0);
+  const uint64_t layers = context.on.layers().value_or(0);
   const uint64_t full = first == nullptr ? 28 : whole(*first).value_or(layers);
   const std::vector<std::string> types = context.on.layer_types();
   bool is_mixed =

@@ -205,9 +205,6 @@ void check_layer_kinds(const CheckContext& context, const std::vector<std::strin
 
 constexpr std::string_view kLayerTypeList = "layer types";
 
-// Classes of configuration that vLLM has itself and that compare the list with nothing.
-constexpr std::string_view kFreeLayerTypes = " step3_text ";
-
 // Whether the program's transformers takes the word for a class, or makes another of it: 5 compares
 // those of all classes with its list. llama.cpp's converter reads the file itself then.
 bool transformers_knows(const Profile& profile, std::string_view type) {
@@ -244,22 +241,17 @@ void check_layer_types(const CheckContext& context) {
   const std::vector<std::string> types = context.on.layer_types();
   const JsonValue* count = context.on.text_field("num_hidden_layers");
   if (types.empty() || count == nullptr) return;
-  const bool is_old = context.profile.has_transformers_4();
-  // Neither classes of transformers 4.57 nor those of vLLM 0.17.1 read the list.
-  const bool is_free = has_word(kFreeLayerTypes, context.on.text_type) ||
-                       has_quirk(context.on.text_type, "free_layer_types") ||
-                       (is_old && has_quirk(context.on.text_type, "ignores_layer_types"));
-  if (context.is(Program::kVllm) && is_free) return;
+  const auto is_listed = [&](std::string_view list) {
+    return has_listed(context.profile, list, context.on.text_type, false);
+  };
+  if (is_listed("unread lists of layers")) return;
   const auto layers = whole(*count);
   const bool lists_drafts = has_quirk(context.on.text_type, "lists_drafts_too");
-  const bool may_be_longer =
-      (lists_drafts && !context.is(Program::kTransformers)) ||
-      (context.is(Program::kVllm) && has_quirk(context.on.text_type, "takes_longer_layer_types"));
+  const bool may_be_longer = (lists_drafts && !context.is(Program::kTransformers)) ||
+                             is_listed("longer lists of layers");
   if (layers && *layers != types.size() && !(may_be_longer && *layers < types.size())) {
     // The classes of 5.x compare them, and of 4.57 those that have layer_types.
-    const bool is_compared = !context.profile.has_transformers_4() ||
-                             !has_quirk(context.on.text_type, "counts_no_layer_types");
-    const bool reads_alone = !context.profile.serves() && is_compared;
+    const bool reads_alone = !context.profile.serves() && !is_listed("uncounted lists of layers");
     context.report("config.json: layer_types",
                    fmt::format("{} entries; num_hidden_layers is {}", types.size(), *layers),
                    reads_alone ? std::optional(Severity::kUnloaded) : std::nullopt);

@@ -19,11 +19,11 @@ bool is_embedded(const Tensor& tensor) {
       [&](std::string_view front) { return tensor.name.starts_with(front); });
 }
 
-bool is_converted(const Tensor& tensor, const Subject& on) {
+bool is_converted(const Tensor& tensor, const CheckContext& context) {
   switch (tensor.codec->scheme) {
     case Scheme::kPlain: break;
     case Scheme::kFp8Block: return true;
-    case Scheme::kMxfp4: return has_quirk(on.model_type, "mxfp4_in_ollama");
+    case Scheme::kMxfp4: return has_listed(context.profile, "mxfp4", context.on.model_type, false);
     default: return false;
   }
   const auto type = plain_dtype(*tensor.codec);
@@ -36,7 +36,7 @@ void check_converted_types(const CheckContext& context) {
   std::string_view type;
   bool is_fp8 = false;
   for (const Tensor& tensor : context.on.checkpoint.tensors) {
-    if (is_converted(tensor, context.on)) continue;
+    if (is_converted(tensor, context)) continue;
     if (found.count == 0) type = tensor.codec->name;
     found.add(tensor.name);
     is_fp8 |= std::ranges::any_of(tensor.codec->parts,

@@ -36,10 +36,8 @@ inline constexpr std::string_view kTraits[] = {
     "read_mixed_precision",
     "refuse_extra_weights",
     "rename_starts_of_names",
-    "run_convolutions_in_floats",
     "run_quantized_embeddings",  // NVFP4 in MIXED_PRECISION
     "run_quantized_heads",
-    "state_joins",
     "take_experts_in_smaller_blocks",
     "treat_experts_as_their_neighbors"};
 

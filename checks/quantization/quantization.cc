@@ -297,7 +297,7 @@ void check_leftovers(const CheckContext& context) {
 bool is_of_draft(const Subject& on, std::string_view name) {
   if (name.starts_with("mtp.")) return true;
   constexpr std::string_view kLayers = "layers.";
-  const auto count = whole(on.text_field("num_hidden_layers"));
+  const auto count = on.layers();
   const size_t at = name.find(kLayers);
   if (!count || at == name.npos || is_of_tower(name)) return false;
   return number_after(name.substr(at), kLayers).value_or(0) >= *count;

@@ -185,7 +185,9 @@ void check_forced_plain(const CheckContext& context) {
 // python/sglang/srt/models/granitemoehybrid.py.
 void check_class_of_floats(const CheckContext& context) {
   const Subject& on = context.on;
-  if (on.quantization() == nullptr || !has_quirk(on.model_type, "sglang_floats_alone")) return;
+  const bool is_of_floats =
+      has_listed(context.profile, "classes of floats alone", on.model_type, false);
+  if (on.quantization() == nullptr || !is_of_floats) return;
   context.tell("config.json: quantization_config",
                "weights of {} are quantized; this server reads its floats alone", on.model_class);
 }

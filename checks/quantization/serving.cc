@@ -90,9 +90,7 @@ std::string served_name(std::string_view name) {
 
 // vLLM classes that do not declare which modules they join look up only the joined name in a list.
 bool fuses_silently(const Subject& on, const Profile& profile) {
-  if (profile.program != Program::kVllm) return false;
-  return has_quirk(on.model_type, "silent_joins:always") ||
-         (has_quirk(on.model_type, "silent_joins:unless_stated") && !profile.does("state_joins"));
+  return has_listed(profile, "silent joins", on.model_type, false);
 }
 
 // The quantization section with the server's names.
@@ -249,7 +247,7 @@ bool is_of_text(const Subject& on, std::string_view name) {
   constexpr std::string_view kLayers = ".layers.";
   const size_t at = name.find(kLayers);
   if (at == name.npos) return false;
-  const auto count = whole(on.text_field("num_hidden_layers"));
+  const auto count = on.layers();
   return !count || number_after(name.substr(at), kLayers).value_or(0) < *count;
 }
 
@@ -391,14 +389,13 @@ const PlainModules* forced_plain(const Subject& on, const Profile& profile, std:
       profile.does("join_indexer_in_floats")) {
     return &kIndexer;
   }
-  if (profile.does("run_convolutions_in_floats") && has_quirk(on.text_type, "plain_convolutions")) {
+  if (has_listed(profile, "convolutions in floats", on.text_type, false)) {
     return names_any(name, {".conv."}) ? &kConvolutions : nullptr;
   }
-  if (profile.program != Program::kSglang) return nullptr;
-  if (has_quirk(on.model_type, "sglang_plain_attention")) {
+  if (has_listed(profile, "attention in floats", on.model_type, false)) {
     return names_any(name, {".self_attn."}) ? &kAttention : nullptr;
   }
-  const bool is_kept = has_quirk(on.text_type, "sglang_attention_of_floats");
+  const bool is_kept = has_listed(profile, "attention in floats with FP4", on.text_type, false);
   if (!is_kept || declared->algo.find("FP4") == declared->algo.npos) return nullptr;
   return names_any(name, {".linear_attn.", ".self_attn."}) ? &kAttentionInFp4 : nullptr;
 }

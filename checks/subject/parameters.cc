@@ -212,15 +212,11 @@ class Comparison {
       out.note_experts(name);
       has_tower_ |= is_wrapper && is_in_tower(name);
       out.has_mtp |= out_.table->has_mtp && name.starts_with("mtp.");
-      out_.has_nextn |=
-          out_.table->has_nextn && number_after(name, "model.layers.") >= layer_count();
+      out_.has_nextn |= out_.table->has_nextn && on_.layers() &&
+                        number_after(name, "model.layers.") >= *on_.layers();
     }
     out.has_mtp |= out_.has_nextn;
     return out;
-  }
-
-  uint64_t layer_count() const {
-    return whole(on_.text_field("num_hidden_layers")).value_or(UINT64_MAX);
   }
 
   const Tensor* find(const std::string& name) {
@@ -325,7 +321,7 @@ class Comparison {
     ExtraTensor extra{tensor.name};
     const auto layer = number_after(name, "model.layers.");
     extra.is_in_layer = layer.has_value();
-    extra.is_beyond = layer && *layer >= layer_count();
+    extra.is_beyond = layer && on_.layers() && *layer >= *on_.layers();
     extra.is_of_expert = is_of_expert(name);
     extra.is_bias = name.ends_with(".bias");
     extra.is_tower = is_in_tower(name);

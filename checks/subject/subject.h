@@ -201,6 +201,8 @@ class Subject {
   bool has_text_config() const { return &text_config() != &config; }
   // A field of text_config(); null if it is absent or null.
   const JsonValue* text_field(std::string_view field) const { return known(text_config(), field); }
+  // Of the text part; nullopt: config.json has no such number.
+  std::optional<uint64_t> layers() const { return whole(text_field("num_hidden_layers")); }
   // The place of a field in findings: "config.json: text_config.hidden_size".
   std::string text_place(std::string_view field = {}) const {
     return fmt::format("config.json: {}{}", has_text_config() ? "text_config." : "", field);

@@ -87,6 +87,11 @@ class FindingsBySeverity {
   std::array<Group, 4> groups_;  // by severity
 };
 
+// Whether the profile lists the model's type.
+bool is_listed(const CheckContext& context, std::string_view list) {
+  return has_listed(context.profile, list, ruling_type(context), false);
+}
+
 // Whether the type has the quirk START with a part of `name` as its value.
 bool names_part(std::string_view type, std::string_view start, std::string_view name) {
   return names_any(name, words_after(quirks_of(type), start));
@@ -178,7 +183,7 @@ bool is_stack_of_one(const Deviation& wrong) {
 bool has_natural_heads(const CheckContext& context, const Deviation& wrong) {
   const JsonValue& text = context.on.text_config();
   const JsonValue* said = known(text, "head_dim");
-  const bool is_ignored = said != nullptr && has_quirk(ruling_type(context), "natural_heads") &&
+  const bool is_ignored = said != nullptr && is_listed(context, "own head sizes") &&
                           wrong.name.find("self_attn.") != wrong.name.npos;
   if (!is_ignored || wrong.found.size() != wrong.expected.size()) return false;
   const Family& table = *context.on.parameters.table;
@@ -287,20 +292,21 @@ bool is_head_skipped(const CheckContext& context) {
   if (context.on.model_class.ends_with("Model")) return true;  // for embeddings
   const bool is_kept = has_listed(context.profile, "heads", "kept", false);
   return !is_kept && head_ties(context.on.config).of_text() &&
-         has_quirk(ruling_type(context), "skips_tied_head");
+         is_listed(context, "tied heads passed over");
 }
 
 // Whether vLLM never reads the name: layers for multi-token prediction after the last layer and, in
 // some classes, scales.
 bool is_passed_over(const CheckContext& context, const ExtraTensor& extra) {
   const Subject& on = context.on;
-  const uint64_t first = whole(on.text_field("num_hidden_layers")).value_or(UINT64_MAX);
+  const uint64_t first = on.layers().value_or(UINT64_MAX);
   const uint64_t count = whole(on.text_field(kNextnCountField)).value_or(0);
   const bool may_be_draft = extra.is_beyond && on.parameters.table->has_nextn;
   if (may_be_draft && has_layer_in(extra.name, first, count)) return true;
   if (extra.name.starts_with("lm_head.") && is_head_skipped(context)) return true;
   if (names_part(ruling_type(context), "passes_over:", extra.name)) return true;
-  return extra.name.ends_with("_scale") && has_quirk(on.text_type, "passes_over_scales");
+  return extra.name.ends_with("_scale") &&
+         has_listed(context.profile, "scales passed over", on.text_type, false);
 }
 
 // Whether the loader stops at the tensor instead of skipping it.
@@ -316,7 +322,9 @@ bool is_refused(const CheckContext& context, const ExtraTensor& extra) {
       if (runs_by_fallback(context.profile, context.on.model_class)) return true;
       if (extra.is_outermost) return true;
       if (asks_for_attention) return names_member(extra.name, ".", ProjectionRole::kAttention);
-      if (extra.is_bias) return has_quirk(context.on.text_type, "looks_up_biases");
+      if (extra.is_bias) {
+        return has_listed(context.profile, "biases looked up", context.on.text_type, false);
+      }
       if (has_word(quirks, "refuses_nothing")) return false;
       if (extra.is_of_expert) return true;
       if (has_word(quirks, "refuses_experts_alone")) return false;
@@ -343,8 +351,9 @@ void check_cache_scales(const CheckContext& context, FindingsBySeverity& found) 
     if (!name.ends_with(".k_scale") && !name.ends_with(".v_scale")) continue;
     if (asks_for_all) found.add(Severity::kUnloaded, name, fmt::format("'{}'", name));
     const bool is_projected = name.ends_with("_proj.k_scale") || name.ends_with("_proj.v_scale");
-    const bool is_found = has_quirk(ruling_type(context), "looks_up_scales") ||
-                          (is_projected && has_quirk(ruling_type(context), "looks_up_proj_scales"));
+    const bool is_found =
+        is_listed(context, "cache scales looked up") ||
+        (is_projected && is_listed(context, "cache scales of projections looked up"));
     if (is_found) found.add(Severity::kUnloaded, name, fmt::format("'{}'", name));
   }
 }
@@ -353,8 +362,7 @@ void check_cache_scales(const CheckContext& context, FindingsBySeverity& found) 
 // looks for their tensors in the model.
 void check_uncounted(const CheckContext& context) {
   const bool is_counted = member(context.on.text_config(), kNextnCountField) != nullptr;
-  const bool asks = context.is(Program::kVllm) && context.profile.has_transformers_4() &&
-                    has_quirk(ruling_type(context), "nextn_uncounted");
+  const bool asks = is_listed(context, "drafts without a count");
   if (!asks || is_counted || !context.on.parameters.has_nextn) return;
   context.report("config.json: num_nextn_predict_layers",
                  "absent, and there are layers behind the last", Severity::kUnloaded,
@@ -397,7 +405,7 @@ void check_draft_layers(const CheckContext& context) {
   if (declared == 0 || (is_mtp ? is_mtp_there : !table->has_nextn || on.parameters.has_nextn)) {
     return;
   }
-  const uint64_t first = whole(on.text_field("num_hidden_layers")).value_or(0);
+  const uint64_t first = on.layers().value_or(0);
   const std::string names =
       is_mtp ? std::string("mtp.*") : fmt::format("{}layers.{}.*", on.parameters.root, first);
   context.report(

@@ -166,7 +166,7 @@ void check_packed(const CheckContext& context) {
 void check_stacks(const CheckContext& context) {
   const bool is_known = context.on.parameters.is_compared();
   if (!is_known || has_quirk(ruling_type(context), "stacked_experts")) return;
-  const uint64_t layers = whole(context.on.text_field("num_hidden_layers")).value_or(UINT64_MAX);
+  const uint64_t layers = context.on.layers().value_or(UINT64_MAX);
   const Tensor* draft = nullptr;
   for (const Tensor& tensor : context.on.checkpoint.tensors) {
     if (parts_of_stack(last_word(tensor.name)).size() != 2 || tensor.shape.size() != 3) continue;

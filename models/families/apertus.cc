@@ -45,7 +45,6 @@ const Family kApertus = {
     .architectures = "ApertusForCausalLM",
     .model_types = "apertus",
     .activation = {"xielu", "hidden_act"},
-    .quirks = "skips_tied_head",
     .names = {kApertusNames, rows::kCommonNames},
     .keys = rows::kLlamaKeys,
     .defaults = kApertusDefaults,

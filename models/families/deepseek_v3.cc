@@ -364,9 +364,8 @@ constexpr Family kLatentV3 = with_latents({
     .architectures = "DeepseekV3ForCausalLM",
     .model_types = "deepseek_v3",
     .quirks = "stops_at:moe_layer_freq=tlnz stops_at:n_group=tln stops_at:topk_group=n"
-              " ignores_layer_types activation:silu own_config:DeepseekV3 always_yarn"
-              " nextn_uncounted noaux_router transformers_alone:_proj.bias"
-              " transformers_alone:_mqa.bias",
+              " activation:silu own_config:DeepseekV3 always_yarn noaux_router"
+              " transformers_alone:_proj.bias transformers_alone:_mqa.bias",
     .defaults = kDeepseekV3Defaults,
     .parameters = kDeepseekV3Rules,
     .has_nextn = true,
@@ -381,8 +380,8 @@ constexpr Family kLatentV2 = with_latents({
     .architectures = "DeepseekV2ForCausalLM",
     .model_types = "deepseek_v2",
     .quirks = "stops_at:moe_layer_freq=tlnz stops_at:n_group=tlna stops_at:topk_group=na"
-              " ignores_layer_types activation:silu own_config:DeepseekV2 always_yarn"
-              " groups_by_method transformers_alone:_proj.bias transformers_alone:_mqa.bias",
+              " activation:silu own_config:DeepseekV2 always_yarn groups_by_method"
+              " transformers_alone:_proj.bias transformers_alone:_mqa.bias",
     .defaults = kDeepseekV2Defaults,
     .parameters = {rows::kFrame, kMlaAttention, rows::kMlp, rows::kMlpBias, kDeepseekV2Router,
                    kDeepseekV2Experts, kDeepseekV2Bias},
@@ -445,7 +444,7 @@ const Family kDeepseekV32 = with_latents({
     .architectures = "DeepseekV32ForCausalLM",
     .model_types = "deepseek_v32",
     .quirks = "layer_type:deepseek_sparse_attention activation:silu always_yarn lists_mlp_types"
-              " free_layer_types transformers_alone:_proj.bias transformers_alone:_mqa.bias",
+              " transformers_alone:_proj.bias transformers_alone:_mqa.bias",
     .defaults = kDeepseekV32Defaults,
     .parameters = {rows::kFrame, kMlaAttention, kDsaIndexer, rows::kMlp, rows::kRoutedExperts,
                    rows::kNextn},

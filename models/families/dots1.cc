@@ -31,7 +31,6 @@ const Family kDots1 = {
     .name = "dots1",
     .architectures = "Dots1ForCausalLM",
     .model_types = "dots1",
-    .quirks = "ignores_layer_types",
     .names = {rows::kRoutedExpertNames, rows::kExpertNames, rows::kCommonNames},
     .keys = kDots1Keys,
     .defaults = kDots1Defaults,

@@ -81,7 +81,7 @@ const Family kErnie = {
     .name = "ernie4_5",
     .architectures = "Ernie4_5ForCausalLM Ernie4_5_ForCausalLM",
     .model_types = "ernie4_5",
-    .quirks = "activation:silu no_bias:.o_proj. skips_tied_head tells:use_bias=attn_q.bias",
+    .quirks = "activation:silu no_bias:.o_proj. tells:use_bias=attn_q.bias",
     .names = {rows::kCommonNames},
     .defaults = kErnieDefaults,
     .parameters = {rows::kFrame, rows::kAttention, kErnieBias, kErnieMlpBias, rows::kMlp},

@@ -102,7 +102,7 @@ const Family kGlm4 = {
     .name = "glm4",
     .architectures = "Glm4ForCausalLM",
     .model_types = "glm4",
-    .quirks = "ignores_layer_types activation:silu asks_nothing_of_rope skips_tied_head",
+    .quirks = "activation:silu asks_nothing_of_rope",
     .names = {kGlm4vNames, kGlm4Names, rows::kCommonNames},
     .keys = kGlm4Keys,
     .defaults = kGlm4Defaults,
@@ -158,9 +158,7 @@ const Family kGlm4Moe = {
     .name = "glm4moe",
     .architectures = "Glm4MoeForCausalLM",
     .model_types = "glm4_moe",
-    .quirks =
-        "stops_at:n_group=tln stops_at:topk_group=n ignores_layer_types activation:silu"
-        " nextn_uncounted",
+    .quirks = "stops_at:n_group=tln stops_at:topk_group=n activation:silu",
     .names = {rows::kNormBehindName, rows::kNextnNames, rows::kRoutedExpertNames,
               rows::kExpertNames, rows::kCommonNames},
     .keys = kGlm4MoeKeys,

@@ -64,10 +64,9 @@ const Family kGptNeox = {
     .model_types = "gpt_neox",
     .activation = {"gelu", "hidden_act"},
     .quirks =
-        "ignores_layer_types activation:any own_config:GPTNeoX ignores_partial_rotary_factor"
-        " other_theta no_head_dim joined:.attention.query_key_value natural_heads looks_up_biases"
-        " looks_up_scales tells:attention_bias=attn_qkv.bias vllm_name:embed_out=lm_head"
-        " vllm_start:gpt_neox.=model. vllm_start:embed_out.=lm_head.",
+        "activation:any own_config:GPTNeoX ignores_partial_rotary_factor other_theta no_head_dim"
+        " joined:.attention.query_key_value tells:attention_bias=attn_qkv.bias"
+        " vllm_name:embed_out=lm_head vllm_start:gpt_neox.=model. vllm_start:embed_out.=lm_head.",
     .names = {kGptNeoxNames},
     .keys = kGptNeoxKeys,
     .defaults = kGptNeoxDefaults,

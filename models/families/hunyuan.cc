@@ -66,7 +66,6 @@ const Family kHunyuanDense = {
     .name = "hunyuan-dense",
     .architectures = "HunYuanDenseV1ForCausalLM",
     .model_types = "hunyuan_v1_dense",
-    .quirks = "skips_tied_head",
     .names = {kHunyuanNames, rows::kCommonNames},
     .keys = kHunyuanKeys,
     .defaults = kHunyuanDefaults,

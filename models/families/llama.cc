@@ -26,9 +26,7 @@ const Family kLlama = {
     .architectures = "LlamaForCausalLM LLaMAForCausalLM",
     .headless = "LlamaModel",
     .model_types = "llama",
-    .quirks =
-        "counts_no_layer_types text_class only_silu theta_outside skips_tied_head"
-        " norms_feed_linears torchtitan_pairs",
+    .quirks = "text_class only_silu theta_outside norms_feed_linears torchtitan_pairs",
     .names = rows::kPairLists,
     .keys = rows::kLlamaKeys,
     .defaults = kLlamaDefaults,

@@ -74,8 +74,7 @@ const Family kMistral = {
     .headless = "MistralModel",
     .model_types = "mistral",
     .quirks =
-        "counts_no_layer_types text_class only_silu asks_nothing_of_rope theta_outside"
-        " biases_in_vllm skips_tied_head norms_feed_linears",
+        "text_class only_silu asks_nothing_of_rope theta_outside biases_in_vllm norms_feed_linears",
     .names = rows::kPairLists,
     .keys = rows::kLlamaKeys,
     .defaults = kMistralDefaults,
@@ -124,8 +123,8 @@ const Family kMixtral = {
     .architectures = "MixtralForCausalLM",
     .model_types = "mixtral",
     .quirks =
-        "stops_at:head_dim=z ignores_layer_types own_config:Mixtral asks_nothing_of_rope"
-        " theta_outside looks_up_proj_scales norms_feed_linears experts_under_mlp",
+        "stops_at:head_dim=z own_config:Mixtral asks_nothing_of_rope theta_outside"
+        " norms_feed_linears experts_under_mlp",
     .names = {rows::kPairNames, rows::kSparseMoeNames, rows::kCommonNames},
     .keys = rows::kLlamaKeys,
     .defaults = kMixtralDefaults,

@@ -133,8 +133,7 @@ const Family kPhi2 = {
     .model_types = "phi",
     .activation = {"gelu_new", "hidden_act"},
     .quirks =
-        "shares_no_key_heads ignores_layer_types activation:any natural_heads"
-        " looks_up_scales width_of_up mlp_beside_attention"
+        "shares_no_key_heads activation:any width_of_up mlp_beside_attention"
         " transformers_alone:.q_layernorm. transformers_alone:.k_layernorm.",
     .names = {kPhi2Names, rows::kCommonNames},
     .keys = kPhi2Keys,
@@ -148,9 +147,7 @@ const Family kPhi3 = {
     .name = "phi3",
     .architectures = "Phi3ForCausalLM",
     .model_types = "phi3",
-    .quirks =
-        "ignores_layer_types activation:silu rope_of_three_fields theta_outside"
-        " biases_in_vllm",
+    .quirks = "activation:silu rope_of_three_fields theta_outside biases_in_vllm",
     .names = {kPhi3Names, rows::kCommonNames},
     .keys = kPhi3Keys,
     .defaults = kPhi3Defaults,

@@ -45,8 +45,7 @@ constexpr Family qwen3(Family made) {
   made.name = "qwen3";
   made.quirks =
       "slides_in_all_or_none text_class only_silu counts_layers_by_default theta_outside"
-      " no_bias:.o_proj. skips_tied_head looks_up_proj_scales refuses_fused_alone"
-      " norms_feed_linears torchtitan";
+      " no_bias:.o_proj. refuses_fused_alone norms_feed_linears torchtitan";
   made.defaults = kQwen3Defaults;
   made.parameters = rows::kQwen3Rules;
   made.has_bare_names = true;
@@ -66,8 +65,7 @@ const Family kQwen2 = {
     .model_types = "qwen2",
     .quirks =
         "slides_in_all_or_none text_class only_silu counts_layers_by_default theta_outside"
-        " natural_heads skips_tied_head looks_up_proj_scales refuses_fused_alone"
-        " norms_feed_linears tokenizer_class:Qwen2",
+        " refuses_fused_alone norms_feed_linears tokenizer_class:Qwen2",
     .names = {rows::kCommonNames},
     .keys = rows::kPoolingKeys,
     .defaults = kQwen2Defaults,
@@ -81,9 +79,7 @@ const Family kQwen2Moe = {
     .name = "qwen2moe",
     .architectures = "Qwen2MoeForCausalLM",
     .model_types = "qwen2_moe",
-    .quirks =
-        "ignores_layer_types only_silu own_config:Qwen2Moe theta_outside natural_heads"
-        " norms_feed_linears",
+    .quirks = "only_silu own_config:Qwen2Moe theta_outside norms_feed_linears",
     .names = rows::kExpertLists,
     .keys = rows::kQwenExpertKeys,
     .defaults = kQwen2MoeDefaults,
@@ -108,8 +104,8 @@ const Family kQwen3Moe = {
     .architectures = "Qwen3MoeForCausalLM",
     .model_types = "qwen3_moe",
     .quirks =
-        "ignores_layer_types only_silu silu_experts own_config:Qwen3Moe theta_outside"
-        " no_bias:.o_proj. passes_over_scales norms_feed_linears torchtitan",
+        "only_silu silu_experts own_config:Qwen3Moe theta_outside no_bias:.o_proj."
+        " norms_feed_linears torchtitan",
     .names = rows::kExpertLists,
     .keys = rows::kQwenExpertKeys,
     .defaults = kQwen3MoeDefaults,

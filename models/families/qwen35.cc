@@ -145,8 +145,7 @@ constexpr ClassDefault kQwen3NextDefaults[] = {
 constexpr Family qwen35(Family made) {
   made.shared_quirks =
       "delta_class strict_tower rotates:0.25 theta_inside full_attention_interval deepstack_list"
-      " float_router sglang_attention_of_floats splits_marks takes_wrapper_names"
-      " nested_text folds_norms_as_plain"
+      " float_router splits_marks takes_wrapper_names nested_text folds_norms_as_plain"
       " transformers_alone:_proj.bias";
   made.keys = kDeltaKeys;
   made.more_keys = kQwen35Keys;
@@ -207,8 +206,8 @@ const Family kQwen3Next = {
     .architectures = "Qwen3NextForCausalLM",
     .model_types = "qwen3_next",
     .quirks =
-        "takes_longer_layer_types only_silu own_config:Qwen3Next needs_rope_type"
-        " refuses_nothing norms_feed_linears transformers_alone:_proj.bias",
+        "only_silu own_config:Qwen3Next needs_rope_type refuses_nothing norms_feed_linears"
+        " transformers_alone:_proj.bias",
     .names = {kAddedOneNames, kQwen3NextNames, rows::kNextnNames, rows::kExpertNames,
               rows::kCommonNames},
     .keys = kDeltaKeys,

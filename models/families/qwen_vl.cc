@@ -52,8 +52,7 @@ constexpr ClassDefault kQwen3VlDefaults[] = {
 constexpr Family qwen2_vl(Family made) {
   made.name = "qwen2vl";
   made.quirks =
-      "slides_in_all_or_none activation:silu takes_mrope looks_up_proj_scales"
-      " refuses_fused_alone norms_feed_linears";
+      "slides_in_all_or_none activation:silu takes_mrope refuses_fused_alone norms_feed_linears";
   made.names = {rows::kCommonNames};
   made.defaults = kQwen2VlDefaults;
   made.parameters = rows::kQwen2Rules;
@@ -68,8 +67,8 @@ constexpr Family qwen3_vl_moe(Family made) {
   made.architectures = "Qwen3VLMoeForConditionalGeneration";
   made.model_types = "qwen3_vl_moe_text qwen3_vl_moe";
   made.quirks =
-      "activation:silu silu_experts needs_rope_type no_bias:.o_proj. passes_over_scales"
-      " stacked_experts exchanged_experts norms_feed_linears";
+      "activation:silu silu_experts needs_rope_type no_bias:.o_proj. stacked_experts"
+      " exchanged_experts norms_feed_linears";
   made.wrapper_quirks =
       "stops_at:intermediate_size=z vision_activation:exact exchanged_experts"
       " tower:deepstack processor_tokenizer:Qwen2TokenizerFast nested_text";
@@ -109,7 +108,7 @@ constexpr Family kQwen3VlReranker =
 const Family kQwen2Vl = qwen2_vl({
     .architectures = "Qwen2VLForConditionalGeneration",
     .model_types = "qwen2_vl_text qwen2_vl",
-    .wrapper_quirks = "activation:silu takes_mrope looks_up_proj_scales tower:resized"
+    .wrapper_quirks = "activation:silu takes_mrope tower:resized"
                       " processor_tokenizer:Qwen2TokenizerFast",
 });
 
@@ -118,7 +117,7 @@ const Family kQwen25Vl = qwen2_vl({
     .model_types = "qwen2_5_vl_text qwen2_5_vl",
     .wrapper_quirks =
         "stops_at:intermediate_size=z activation:silu takes_mrope vision_activation:gated"
-        " looks_up_proj_scales tower:windowed processor_tokenizer:Qwen2TokenizerFast",
+        " tower:windowed processor_tokenizer:Qwen2TokenizerFast",
 });
 
 const Family kQwen3Vl = qwen3_vl({

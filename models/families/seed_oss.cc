@@ -27,8 +27,7 @@ const Family kSeedOss = {
     .architectures = "SeedOssForCausalLM",
     .model_types = "seed_oss",
     .quirks =
-        "stops_at:head_dim=z always_biases_qkv activation:silu no_bias:.o_proj."
-        " no_bias:.mlp. skips_tied_head",
+        "stops_at:head_dim=z always_biases_qkv activation:silu no_bias:.o_proj. no_bias:.mlp.",
     .names = {rows::kNormBehindName, rows::kCommonNames},
     .defaults = kSeedOssDefaults,
     .parameters = {rows::kFrame, rows::kAttention, rows::kQkvAttentionBias, kSeedOssOutputBias,

@@ -55,10 +55,8 @@ const Family kStableLm = {
     .architectures = "StableLmForCausalLM",
     .model_types = "stablelm",
     .quirks =
-        "ignores_parallel_residual ignores_layer_types natural_heads looks_up_scales"
-        " tells:use_qkv_bias=attn_q.bias vllm_name:.q_proj=.qkv_proj"
-        " vllm_name:.gate_proj=.gate_up_proj silent_joins:always sglang_plain_attention"
-        " transformers_alone:_layernorm.norms.",
+        "ignores_parallel_residual tells:use_qkv_bias=attn_q.bias vllm_name:.q_proj=.qkv_proj"
+        " vllm_name:.gate_proj=.gate_up_proj transformers_alone:_layernorm.norms.",
     .names = {rows::kCommonNames},
     .keys = kStableLmKeys,
     .defaults = kStableLmDefaults,

@@ -41,9 +41,7 @@ const Family kStarcoder2 = {
     .architectures = "Starcoder2ForCausalLM",
     .model_types = "starcoder2",
     .activation = {"gelu_pytorch_tanh", "hidden_act"},
-    .quirks =
-        "ignores_layer_types activation:any theta_outside natural_heads looks_up_biases"
-        " tells:use_bias=attn_q.bias vllm_name:.q_proj=.qkv_proj silent_joins:unless_stated",
+    .quirks = "activation:any theta_outside tells:use_bias=attn_q.bias vllm_name:.q_proj=.qkv_proj",
     .names = {kStarcoder2Names, rows::kCommonNames},
     .defaults = kStarcoder2Defaults,
     .parameters = {rows::kFrame, rows::kAttention, kStarcoder2Rows},

@@ -103,7 +103,7 @@ constexpr std::span<const ClassDefault> kUnpaddedDefaults =
     std::span(kBertDefaults).first(std::size(kBertDefaults) - 1);
 
 constexpr std::string_view kBertQuirks =
-    "ignores_layer_types activation:any may_rotate_nothing other_theta no_head_dim natural_heads";
+    "activation:any may_rotate_nothing other_theta no_head_dim";
 
 constexpr Family bert(Family made, bool has_padding_row) {
   made.activation = {"gelu", "hidden_act"};

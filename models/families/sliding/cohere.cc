@@ -66,8 +66,7 @@ const Family kCohere = {
     .architectures = "CohereForCausalLM",
     .model_types = "cohere",
     .quirks =
-        "ignores_layer_types needs_rope_type no_bias:.self_attn. natural_heads"
-        " skips_tied_head tells:use_qk_norm=attn_q_norm.weight"
+        "needs_rope_type no_bias:.self_attn. tells:use_qk_norm=attn_q_norm.weight"
         " mlp_beside_attention",
     .names = {rows::kOneNormNames},
     .keys = kCohereKeys,
@@ -80,9 +79,7 @@ const Family kCohere2 = {
     .name = "cohere2",
     .architectures = "Cohere2ForCausalLM",
     .model_types = "cohere2",
-    .quirks =
-        "needs_rope_type transformers_alone:_proj.bias natural_heads skips_tied_head"
-        " mlp_beside_attention",
+    .quirks = "needs_rope_type transformers_alone:_proj.bias mlp_beside_attention",
     .names = {kCohere2Names},
     .keys = kCohere2Keys,
     .defaults = kCohere2Defaults,

@@ -102,8 +102,7 @@ const Family kGemma = {
     .model_types = "gemma",
     .activation = {"gelu_pytorch_tanh", "hidden_act hidden_activation", true},
     .quirks =
-        "stops_at:head_dim=z ignores_layer_types activation:gelu asks_nothing_of_rope"
-        " no_bias:.self_attn. skips_tied_head looks_up_scales"
+        "stops_at:head_dim=z activation:gelu asks_nothing_of_rope no_bias:.self_attn."
         " norms_feed_linears",
     .names = {kGemmaNorms, kGemma1Norms, rows::kCommonNames},
     .keys = {kGemma2Keys, kGemma1KeyCount},
@@ -123,8 +122,7 @@ const Family kGemma2 = {
     .activation = kGemmaGelu,
     .quirks =
         "stops_at:query_pre_attn_scalar=tlnzm stops_at:head_dim=z own_config:Gemma2"
-        " two_activations asks_nothing_of_rope skips_tied_head"
-        " norms_feed_linears",
+        " two_activations asks_nothing_of_rope norms_feed_linears",
     .names = {kGemmaNorms, kGemma2Norms, rows::kCommonNames},
     .keys = kGemma2Keys,
     .defaults = kGemma2Defaults,
@@ -144,7 +142,7 @@ const Family kGemma3 = {
     .quirks =
         "stops_at:query_pre_attn_scalar=tlnzm stops_at:rope_local_base_freq=tln"
         " stops_at:head_dim=z activation:gelu_tanh own_config:Gemma3 needs_rope_type"
-        " yarn_without_length skips_tied_head norms_feed_linears",
+        " yarn_without_length norms_feed_linears",
     .wrapper_quirks = "vision_activation:any yarn_without_length tower:siglip",
     .names = {kGemma3Norms, kGemma2Norms, kGemmaNorms, rows::kCommonNames},
     .keys = kGemma3Keys,

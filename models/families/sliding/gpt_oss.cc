@@ -62,8 +62,7 @@ const Family kGptOss = {
     .activation = {"swigluoai"},
     .quirks =
         "stops_at:head_dim=z own_config:GptOss own_rope_scaling yarn_of_any_type"
-        " looks_up_attention_alone skips_tied_head looks_up_scales stacked_experts"
-        " keeps_mxfp4 ranked_vocabulary keeps_stacks mxfp4_in_ollama",
+        " looks_up_attention_alone stacked_experts keeps_mxfp4 ranked_vocabulary keeps_stacks",
     .names = {kGptOssNames, rows::kCommonNames},
     .keys = kGptOssKeys,
     .defaults = kGptOssDefaults,

@@ -69,7 +69,7 @@ const Family kLlama4 = {
     .model_types = "llama4_text llama4",
     .quirks =
         "stops_at:head_dim=z stops_at:no_rope_layer_interval=tlnz lists_rotating_layers"
-        " asks_nothing_of_rope no_bias:.self_attn. skips_tied_head stacked_experts",
+        " asks_nothing_of_rope no_bias:.self_attn. stacked_experts",
     .wrapper_quirks =
         "stops_at:pixel_shuffle_ratio=tlnz stops_at:projector_input_dim=z tower:shuffled",
     .names = {kLlama4Names, rows::kCommonNames},

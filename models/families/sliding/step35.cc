@@ -142,8 +142,7 @@ const Family kStep35 = {
     .name = "step35",
     .architectures = "Step3p5ForCausalLM",
     .model_types = "step3p5",
-    .quirks = "lists_rope_theta free_layer_types lists_drafts_too"
-              " tells:use_head_wise_attn_gate=attn_gate.weight"
+    .quirks = "lists_rope_theta lists_drafts_too tells:use_head_wise_attn_gate=attn_gate.weight"
               " tells:use_moe_router_bias=exp_probs_b.bias",
     .names = {kStepNames, rows::kCommonNames},
     .keys = kStepKeys,

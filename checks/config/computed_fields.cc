@@ -1,6 +1,6 @@
 // Checks of numbers that constructors of vLLM's classes compute with, other than sizes of tensors.
 //
-// Sources: vLLM 0.17.1 vllm/model_executor/models/ (the classes with a quirk "stops_at"),
+// Sources: vLLM 0.17.1 vllm/model_executor/models/ (the classes in the list "computed numbers"),
 // layers/fused_moe/layer.py, config/model.py; transformers 4.57.6 models/*/configuration_*.py. Each
 // class was tried with every kind of value.
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace ckpt {
 namespace {
 
 // Fields in the order of their findings, and the kinds of values (bad_value_letter()) at which
-// every constructor stops. The quirk "stops_at:FIELD=LETTERS" adds kinds for one class; for a
-// tower, the quirk is that of the wrapper.
+// every constructor stops. A profile lists more kinds for single classes; for a tower, the class is
+// that of the wrapper.
 constexpr std::string_view kComputedInText =
     "attention_multiplier logits_scaling query_pre_attn_scalar rope_local_base_freq sliding_window"
     " block_dim block_ff_dim conv_dim head_dim moe_layer_freq n_group topk_group"
@@ -22,27 +22,24 @@ constexpr std::string_view kComputedInText =
 constexpr std::string_view kComputedInTower =
     "pixel_shuffle_ratio projector_input_dim image_size intermediate_size";
 constexpr std::string_view kStopEvery =
-    "stops_at:attention_multiplier=tln stops_at:sliding_window=tlf stops_at:block_dim=tl"
-    " stops_at:block_ff_dim=tl";
-
-bool is_bad(std::string_view words, std::string_view field, char kind) {
-  const auto letters = words_after(words, fmt::format("stops_at:{}=", field));
-  return !letters.empty() && letters[0].find(kind) != letters[0].npos;
-}
+    "attention_multiplier=tln sliding_window=tlf block_dim=tl block_ff_dim=tl";
 
 // `json` is the configuration of the text part or of the tower.
 void check_rows(const CheckContext& context, bool is_text, const JsonValue& json) {
   if (!is_text && !context.on.has_vision_tensors()) return;
   const std::string place = is_text ? context.on.text_place() : "config.json: vision_config.";
   const JsonValue* slides = member(json, "use_sliding_window");
-  const std::string_view quirks =
-      quirks_of(is_text ? ruling_type(context) : std::string_view(context.on.model_type));
+  const std::string_view type = is_text ? ruling_type(context) : context.on.model_type;
+  auto stopping = listed_for(context.profile, "computed numbers", type);
+  std::ranges::copy(split_words(kStopEvery), std::back_inserter(stopping));
   const std::string_view fields = is_text ? kComputedInText : kComputedInTower;
   for (const std::string_view field : split_words(fields)) {
     const bool is_read = field != "sliding_window" || slides == nullptr || is_truthy(slides);
     const JsonValue* value = member(json, field);
     const char kind = bad_value_letter(value);
-    const bool stops = is_bad(kStopEvery, field, kind) || is_bad(quirks, field, kind);
+    const bool stops = std::ranges::any_of(stopping, [&](std::string_view letters) {
+      return take_word(letters, '=') == field && letters.find(kind) != letters.npos;
+    });
     if (!is_read || !stops) continue;
     context.tell(fmt::format("{}{}", place, field),
                  "{}; expected a number that this class can compute with",

@@ -279,6 +279,15 @@ std::vector<std::string_view> listed_words(const Profile& profile, std::string_v
   return out;
 }
 
+std::vector<std::string_view> listed_for(const Profile& profile, std::string_view list,
+                                         std::string_view type) {
+  std::vector<std::string_view> out;
+  for (std::string_view word : listed_words(profile, list)) {
+    if (take_word(word, ':') == type) out.push_back(word);
+  }
+  return out;
+}
+
 std::string_view section_with(const Profile& profile, std::string_view start,
                               std::string_view word) {
   auto at = profile.lists.lower_bound(start);

@@ -35,7 +35,6 @@ inline constexpr std::string_view kTraits[] = {
     "read_gguf",
     "read_mixed_precision",
     "refuse_extra_weights",
-    "rename_starts_of_names",
     "run_quantized_embeddings",  // NVFP4 in MIXED_PRECISION
     "run_quantized_heads",
     "take_experts_in_smaller_blocks",
@@ -118,6 +117,10 @@ bool has_listed(const Profile& profile, std::string_view list, std::string_view 
 
 // All words of section `list`; empty if the section does not exist.
 std::vector<std::string_view> listed_words(const Profile& profile, std::string_view list);
+
+// The rest of each word "TYPE:REST" of section `list`.
+std::vector<std::string_view> listed_for(const Profile& profile, std::string_view list,
+                                         std::string_view type);
 
 // The name, without `start`, of the first section that contains `word`; empty if none does.
 std::string_view section_with(const Profile& profile, std::string_view start,

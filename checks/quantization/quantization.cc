@@ -274,8 +274,7 @@ void check_cache(const CheckContext& context, const Quantization& declared) {
 }
 
 void check_leftovers(const CheckContext& context) {
-  const bool asks_for_attention =
-      context.is(Program::kVllm) && has_quirk(ruling_type(context), "looks_up_attention_alone");
+  const bool asks_for_attention = looks_up(context, ruling_type(context), "attention");
   Mismatch found;
   for (const Tensor* tensor : context.on.stray) {
     const std::string& name = tensor->name;

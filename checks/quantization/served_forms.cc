@@ -202,16 +202,15 @@ bool counts_unfilled(const Module& module, bool is_merged) {
 }
 
 // Returns the end of the name of a matrix that is one on the disk and that servers run as several:
-// any type may have those that servers join; others are named by the quirk "joined:NAME". Empty:
-// the module is none.
+// any type may have those that all servers join; profiles list others. Empty: the module is none.
 std::string joined_ending(const CheckContext& context, std::string_view name) {
   const ProjectionGroup* usual = group_joined_as(last_word(name));
   std::string out;
   if (usual != nullptr && usual->join == ServerJoin::kAll) out = fmt::format(".{}", usual->joined);
-  for (const auto own : words_after(quirks_of(context.on.text_type), "joined:")) {
+  for (const auto own : listed_for(context.profile, "joined matrices", context.on.text_type)) {
     if (name.ends_with(own)) out = own;
   }
-  return has_listed(context.profile, "joined matrices", out, true) ? out : "";
+  return out;
 }
 
 // Some loaders fill only the first scale of such a matrix and then use the largest, which may be

@@ -22,21 +22,20 @@ constexpr Rename kVllmWrapper[] = {{"model.visual.", "visual."},
                                    {"model.language_model.", "language_model.model."}};
 constexpr Rename kTextNames = {"model.language_model.", "model."};
 
-// The renames "FROM=TO" in the family's quirks that begin with `word`.
-std::vector<Rename> family_renames(const Subject& on, std::string_view word) {
+// The renames that `words` describe as FROM=TO.
+std::vector<Rename> renames_in(const std::vector<std::string_view>& words) {
   std::vector<Rename> out;
-  for (const std::string_view names : words_after(quirks_of(on.model_type), word)) {
-    const size_t sign = names.find('=');
-    out.push_back({names.substr(0, sign), names.substr(sign + 1)});
+  for (std::string_view to : words) {
+    const std::string_view from = take_word(to, '=');
+    out.push_back({from, to});
   }
   return out;
 }
 
 std::vector<Rename> renames(const Subject& on, const Profile& profile) {
   // List entries are renamed by prefix alone; tensors are renamed separately.
-  if (profile.does("rename_starts_of_names")) {
-    if (auto out = family_renames(on, "vllm_start:"); !out.empty()) return out;
-  }
+  auto out = renames_in(listed_for(profile, "renamed starts", on.model_type));
+  if (!out.empty()) return out;
   if (!has_quirk(on.model_type, "nested_text")) return {};
   const bool is_wrapper = on.model_class.ends_with("ForConditionalGeneration");
   if (profile.program != Program::kVllm || !is_wrapper) return {kTextNames};
@@ -47,7 +46,7 @@ std::vector<Rename> renames(const Subject& on, const Profile& profile) {
 // keeps the names on disk.
 std::string module_name(std::string name, const Subject& on, const Profile& profile) {
   if (profile.program != Program::kVllm) return name;
-  for (const Rename& part : family_renames(on, "vllm_name:")) {
+  for (const Rename& part : renames_in(words_after(quirks_of(on.model_type), "vllm_name:"))) {
     const size_t at = part.to.ends_with('.') ? name.find(part.from) : name.npos;
     if (at != name.npos) name.replace(at, part.from.size(), part.to);
   }

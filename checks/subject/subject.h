@@ -300,6 +300,11 @@ inline std::string no_object(const JsonValue& found) {
 // The type of the text model that counts: vLLM chooses by the class, whatever type config.json
 // names; for a wrapper, the type of the text part decides its class.
 std::string_view ruling_type(const CheckContext& context);
+// Whether the loader of the model type looks up tensors of this kind alone that the model lacks.
+inline bool looks_up(const CheckContext& context, std::string_view type, std::string_view kind) {
+  return has_listed(context.profile, "extra tensors looked up", fmt::format("{}:{}", type, kind),
+                    false);
+}
 // The family that has the type as text part, wrapper or model of other code; null if none.
 const Family* family_of_type(std::string_view model_type);
 // Whether the class rotates nothing because config.json does not ask for it.

@@ -92,22 +92,17 @@ bool is_listed(const CheckContext& context, std::string_view list) {
   return has_listed(context.profile, list, ruling_type(context), false);
 }
 
-// Whether the type has the quirk START with a part of `name` as its value.
-bool names_part(std::string_view type, std::string_view start, std::string_view name) {
-  return names_any(name, words_after(quirks_of(type), start));
-}
-
 // Whether the program's class has the bias. Some biases exist only in vLLM 0.17.1 or transformers.
 bool has_bias_there(const CheckContext& context, const Deviation& missing) {
   if (!missing.name.ends_with(".bias") || missing.part != ModelPart::kText) return true;
   const std::string_view type = ruling_type(context);
   if (!context.is(Program::kVllm)) return !has_quirk(type, "biases_in_vllm");
-  return !names_part(type, "no_bias:", missing.name);
+  return !names_any(missing.name, listed_for(context.profile, "absent biases", type));
 }
 
 bool is_of_other_program(const CheckContext& context, const Deviation& found) {
   return !context.is(Program::kTransformers) &&
-         names_part(context.on.text_type, kInTransformersAlone, found.name);
+         names_any(found.name, words_after(quirks_of(context.on.text_type), kInTransformersAlone));
 }
 
 Rating rate_missing(const CheckContext& context, const Deviation& missing) {
@@ -304,7 +299,8 @@ bool is_passed_over(const CheckContext& context, const ExtraTensor& extra) {
   const bool may_be_draft = extra.is_beyond && on.parameters.table->has_nextn;
   if (may_be_draft && has_layer_in(extra.name, first, count)) return true;
   if (extra.name.starts_with("lm_head.") && is_head_skipped(context)) return true;
-  if (names_part(ruling_type(context), "passes_over:", extra.name)) return true;
+  const auto skipped = listed_for(context.profile, "names passed over", ruling_type(context));
+  if (names_any(extra.name, skipped)) return true;
   return extra.name.ends_with("_scale") &&
          has_listed(context.profile, "scales passed over", on.text_type, false);
 }
@@ -312,8 +308,10 @@ bool is_passed_over(const CheckContext& context, const ExtraTensor& extra) {
 // Whether the loader stops at the tensor instead of skipping it.
 bool is_refused(const CheckContext& context, const ExtraTensor& extra) {
   const Family* table = context.on.parameters.table;
-  const std::string_view quirks = table == nullptr ? "" : table->quirks;
-  const bool asks_for_attention = has_word(quirks, "looks_up_attention_alone");
+  const auto asks_for = [&](std::string_view kind) {
+    return table != nullptr && looks_up(context, table->text_type(), kind);
+  };
+  const bool asks_for_attention = asks_for("attention");
   switch (context.profile.program) {
     case Program::kVllm:
       if (is_passed_over(context, extra)) return false;
@@ -325,13 +323,12 @@ bool is_refused(const CheckContext& context, const ExtraTensor& extra) {
       if (extra.is_bias) {
         return has_listed(context.profile, "biases looked up", context.on.text_type, false);
       }
-      if (has_word(quirks, "refuses_nothing")) return false;
+      if (asks_for("nothing")) return false;
       if (extra.is_of_expert) return true;
-      if (has_word(quirks, "refuses_experts_alone")) return false;
-      return !has_word(quirks, "refuses_fused_alone") ||
-             names_member(extra.name, "", ProjectionRole::kMlp);
+      if (asks_for("experts")) return false;
+      return !asks_for("fused") || names_member(extra.name, "", ProjectionRole::kMlp);
     case Program::kSglang:
-      return !has_word(quirks, "refuses_experts_alone") && !extra.is_bias && !extra.is_beyond &&
+      return !asks_for("experts") && !extra.is_bias && !extra.is_beyond &&
              names_member(extra.name, "", ProjectionRole::kMlp);
     case Program::kLlamaCpp: return !extra.is_tower;
     case Program::kTensorrt:

@@ -363,8 +363,7 @@ const FamilyVariant kHyV4Variants[] = {
 constexpr Family kLatentV3 = with_latents({
     .architectures = "DeepseekV3ForCausalLM",
     .model_types = "deepseek_v3",
-    .quirks = "stops_at:moe_layer_freq=tlnz stops_at:n_group=tln stops_at:topk_group=n"
-              " activation:silu own_config:DeepseekV3 always_yarn noaux_router"
+    .quirks = "activation:silu own_config:DeepseekV3 always_yarn noaux_router"
               " transformers_alone:_proj.bias transformers_alone:_mqa.bias",
     .defaults = kDeepseekV3Defaults,
     .parameters = kDeepseekV3Rules,
@@ -379,8 +378,7 @@ constexpr Family kLatentV3 = with_latents({
 constexpr Family kLatentV2 = with_latents({
     .architectures = "DeepseekV2ForCausalLM",
     .model_types = "deepseek_v2",
-    .quirks = "stops_at:moe_layer_freq=tlnz stops_at:n_group=tlna stops_at:topk_group=na"
-              " activation:silu own_config:DeepseekV2 always_yarn groups_by_method"
+    .quirks = "activation:silu own_config:DeepseekV2 always_yarn groups_by_method"
               " transformers_alone:_proj.bias transformers_alone:_mqa.bias",
     .defaults = kDeepseekV2Defaults,
     .parameters = {rows::kFrame, kMlaAttention, rows::kMlp, rows::kMlpBias, kDeepseekV2Router,

@@ -81,7 +81,7 @@ const Family kErnie = {
     .name = "ernie4_5",
     .architectures = "Ernie4_5ForCausalLM Ernie4_5_ForCausalLM",
     .model_types = "ernie4_5",
-    .quirks = "activation:silu no_bias:.o_proj. tells:use_bias=attn_q.bias",
+    .quirks = "activation:silu tells:use_bias=attn_q.bias",
     .names = {rows::kCommonNames},
     .defaults = kErnieDefaults,
     .parameters = {rows::kFrame, rows::kAttention, kErnieBias, kErnieMlpBias, rows::kMlp},
@@ -93,8 +93,7 @@ const Family kErnieMoe = {
     .architectures = "Ernie4_5_MoeForCausalLM",
     .model_types = "ernie4_5_moe",
     .quirks =
-        "stops_at:moe_layer_end_index=tln stops_at:moe_layer_interval=tlnz activation:silu"
-        " silu_experts passes_over:mtp tells:use_bias=attn_q.bias"
+        "activation:silu silu_experts tells:use_bias=attn_q.bias"
         " transformers_alone:shared_experts.gate_proj.bias transformers_alone:lm_head.bias"
         " transformers_alone:shared_experts.up_proj.bias"
         " transformers_alone:shared_experts.down_proj.bias",

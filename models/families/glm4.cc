@@ -158,7 +158,7 @@ const Family kGlm4Moe = {
     .name = "glm4moe",
     .architectures = "Glm4MoeForCausalLM",
     .model_types = "glm4_moe",
-    .quirks = "stops_at:n_group=tln stops_at:topk_group=n activation:silu",
+    .quirks = "activation:silu",
     .names = {rows::kNormBehindName, rows::kNextnNames, rows::kRoutedExpertNames,
               rows::kExpertNames, rows::kCommonNames},
     .keys = kGlm4MoeKeys,

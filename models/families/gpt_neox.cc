@@ -65,8 +65,7 @@ const Family kGptNeox = {
     .activation = {"gelu", "hidden_act"},
     .quirks =
         "activation:any own_config:GPTNeoX ignores_partial_rotary_factor other_theta no_head_dim"
-        " joined:.attention.query_key_value tells:attention_bias=attn_qkv.bias"
-        " vllm_name:embed_out=lm_head vllm_start:gpt_neox.=model. vllm_start:embed_out.=lm_head.",
+        " tells:attention_bias=attn_qkv.bias vllm_name:embed_out=lm_head",
     .names = {kGptNeoxNames},
     .keys = kGptNeoxKeys,
     .defaults = kGptNeoxDefaults,

@@ -154,9 +154,8 @@ constexpr Family granite(std::string_view name, const RowLists<NameRule>& names,
       .architectures = "GraniteMoeHybridForCausalLM",
       .model_types = "granitemoehybrid",
       .quirks =
-          "stops_at:logits_scaling=tlnz mamba_heads_fill_width layer_type:mamba"
-          " layer_type:attention activation:silu silu_experts needs_rope_type may_rotate_nothing"
-          " joined:.shared_mlp.input_linear joined:.mamba.in_proj slow_tokenizer_by_type"
+          "mamba_heads_fill_width layer_type:mamba layer_type:attention activation:silu"
+          " silu_experts needs_rope_type may_rotate_nothing slow_tokenizer_by_type"
           " tells:mamba_conv_bias=ssm_conv1d.bias vllm_name:.mamba.=.mixer.",
       .names = names,
       .keys = kGraniteKeys,
@@ -210,7 +209,7 @@ const Family kGranite3 = granite3({
     .name = "granite",
     .architectures = "GraniteForCausalLM Granite4VisionForConditionalGeneration",
     .model_types = "granite granite4_vision",
-    .quirks = "stops_at:logits_scaling=tlnz activation:silu needs_rope_type slow_tokenizer_by_type",
+    .quirks = "activation:silu needs_rope_type slow_tokenizer_by_type",
     .names = kGraniteDenseLists,
     .defaults = std::span<const ClassDefault>(kGranite3Defaults).first(kGranite3DenseDefaults),
     .parameters = rows::kLlamaRules,
@@ -221,8 +220,7 @@ const Family kGranite3Moe = granite3({
     .name = "granitemoe",
     .architectures = "GraniteMoeForCausalLM",
     .model_types = "granitemoe",
-    .quirks = "stops_at:logits_scaling=tlnz needs_rope_type slow_tokenizer_by_type"
-              " no_bias:.self_attn.",
+    .quirks = "needs_rope_type slow_tokenizer_by_type",
     .names = kGraniteLists,
     .defaults = kGranite3Defaults,
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, kGraniteExperts},
@@ -232,8 +230,7 @@ const Family kGranite3Shared = granite3({
     .name = "granitemoe",
     .architectures = "GraniteMoeSharedForCausalLM",
     .model_types = "granitemoeshared",
-    .quirks = "stops_at:logits_scaling=tlnz activation:silu silu_experts needs_rope_type"
-              " joined:.shared_mlp.input_linear slow_tokenizer_by_type no_bias:.self_attn.",
+    .quirks = "activation:silu silu_experts needs_rope_type slow_tokenizer_by_type",
     .names = kGraniteLists,
     .defaults = kGranite3Defaults,
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, kGraniteExperts,

@@ -97,8 +97,8 @@ const Family kMinistral3 = mistral3({
 const Family kMistral3 = mistral3({
     .architectures = "Mistral3ForConditionalGeneration",
     .model_types = "mistral3",
-    .quirks = "stops_at:image_size=tln ties_outside vision_activation:gated projector_activation"
-              " looks_up_parts norms_feed_linears tower:pixtral",
+    .quirks = "ties_outside vision_activation:gated projector_activation looks_up_parts"
+              " norms_feed_linears tower:pixtral",
     .defaults = kMistralDefaults,
     .variants = kMistral3Variants,
 });
@@ -123,8 +123,8 @@ const Family kMixtral = {
     .architectures = "MixtralForCausalLM",
     .model_types = "mixtral",
     .quirks =
-        "stops_at:head_dim=z own_config:Mixtral asks_nothing_of_rope theta_outside"
-        " norms_feed_linears experts_under_mlp",
+        "own_config:Mixtral asks_nothing_of_rope theta_outside norms_feed_linears"
+        " experts_under_mlp",
     .names = {rows::kPairNames, rows::kSparseMoeNames, rows::kCommonNames},
     .keys = rows::kLlamaKeys,
     .defaults = kMixtralDefaults,

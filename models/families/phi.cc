@@ -162,9 +162,7 @@ const Family kPhiMoe = {
     .name = "phimoe",
     .architectures = "PhiMoEForCausalLM",
     .model_types = "phimoe",
-    .quirks =
-        "stops_at:head_dim=z computes_mscales passes_over:lm_head.bias"
-        " tells:lm_head_bias=output.bias",
+    .quirks = "computes_mscales tells:lm_head_bias=output.bias",
     .names = {rows::kSparseMoeNames, rows::kCommonNames},
     .keys = kPhi3Keys,
     .defaults = kPhiMoeDefaults,

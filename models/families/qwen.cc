@@ -45,7 +45,7 @@ constexpr Family qwen3(Family made) {
   made.name = "qwen3";
   made.quirks =
       "slides_in_all_or_none text_class only_silu counts_layers_by_default theta_outside"
-      " no_bias:.o_proj. refuses_fused_alone norms_feed_linears torchtitan";
+      " norms_feed_linears torchtitan";
   made.defaults = kQwen3Defaults;
   made.parameters = rows::kQwen3Rules;
   made.has_bare_names = true;
@@ -65,7 +65,7 @@ const Family kQwen2 = {
     .model_types = "qwen2",
     .quirks =
         "slides_in_all_or_none text_class only_silu counts_layers_by_default theta_outside"
-        " refuses_fused_alone norms_feed_linears tokenizer_class:Qwen2",
+        " norms_feed_linears tokenizer_class:Qwen2",
     .names = {rows::kCommonNames},
     .keys = rows::kPoolingKeys,
     .defaults = kQwen2Defaults,
@@ -103,9 +103,7 @@ const Family kQwen3Moe = {
     .name = "qwen3moe",
     .architectures = "Qwen3MoeForCausalLM",
     .model_types = "qwen3_moe",
-    .quirks =
-        "only_silu silu_experts own_config:Qwen3Moe theta_outside no_bias:.o_proj."
-        " norms_feed_linears torchtitan",
+    .quirks = "only_silu silu_experts own_config:Qwen3Moe theta_outside norms_feed_linears torchtitan",
     .names = rows::kExpertLists,
     .keys = rows::kQwenExpertKeys,
     .defaults = kQwen3MoeDefaults,

@@ -160,7 +160,7 @@ const Family kQwen35 = qwen35({
     .architectures = "Qwen3_5ForCausalLM Qwen3_5ForConditionalGeneration",
     .model_types = "qwen3_5_text qwen3_5",
     .quirks = "travels_alone only_silu counts_layers_by_default own_config:Qwen3_5"
-              " joined:.linear_attn.in_proj_qkv refuses_experts_alone norms_feed_linears",
+              " norms_feed_linears",
     .wrapper_quirks = "flat_wrapper tokenizer_by_type tower:merged"
                       " processor_tokenizer:Qwen2TokenizerFast",
     .names = {kAddedOneNames, kQwen35Names, rows::kNextnNames, rows::kCommonNames},
@@ -190,9 +190,8 @@ const Family kQwen35Moe = qwen35({
     .name = "qwen35moe",
     .architectures = "Qwen3_5MoeForCausalLM Qwen3_5MoeForConditionalGeneration",
     .model_types = "qwen3_5_moe_text qwen3_5_moe",
-    .quirks = "travels_alone only_silu counts_layers_by_default own_config:Qwen3_5Moe experts_alone"
-              " joined:.linear_attn.in_proj_qkv"
-              " refuses_experts_alone stacked_experts norms_feed_linears",
+    .quirks = "travels_alone only_silu counts_layers_by_default own_config:Qwen3_5Moe"
+              " experts_alone stacked_experts norms_feed_linears",
     .wrapper_quirks = "flat_wrapper tower:merged processor_tokenizer:Qwen2TokenizerFast",
     .names = {kAddedOneNames, kQwen35Names, rows::kNextnNames, rows::kExpertNames,
               rows::kCommonNames},
@@ -206,7 +205,7 @@ const Family kQwen3Next = {
     .architectures = "Qwen3NextForCausalLM",
     .model_types = "qwen3_next",
     .quirks =
-        "only_silu own_config:Qwen3Next needs_rope_type refuses_nothing norms_feed_linears"
+        "only_silu own_config:Qwen3Next needs_rope_type norms_feed_linears"
         " transformers_alone:_proj.bias",
     .names = {kAddedOneNames, kQwen3NextNames, rows::kNextnNames, rows::kExpertNames,
               rows::kCommonNames},

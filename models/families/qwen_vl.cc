@@ -51,8 +51,7 @@ constexpr ClassDefault kQwen3VlDefaults[] = {
 
 constexpr Family qwen2_vl(Family made) {
   made.name = "qwen2vl";
-  made.quirks =
-      "slides_in_all_or_none activation:silu takes_mrope refuses_fused_alone norms_feed_linears";
+  made.quirks = "slides_in_all_or_none activation:silu takes_mrope norms_feed_linears";
   made.names = {rows::kCommonNames};
   made.defaults = kQwen2VlDefaults;
   made.parameters = rows::kQwen2Rules;
@@ -67,11 +66,11 @@ constexpr Family qwen3_vl_moe(Family made) {
   made.architectures = "Qwen3VLMoeForConditionalGeneration";
   made.model_types = "qwen3_vl_moe_text qwen3_vl_moe";
   made.quirks =
-      "activation:silu silu_experts needs_rope_type no_bias:.o_proj. stacked_experts"
-      " exchanged_experts norms_feed_linears";
+      "activation:silu silu_experts needs_rope_type stacked_experts exchanged_experts"
+      " norms_feed_linears";
   made.wrapper_quirks =
-      "stops_at:intermediate_size=z vision_activation:exact exchanged_experts"
-      " tower:deepstack processor_tokenizer:Qwen2TokenizerFast nested_text";
+      "vision_activation:exact exchanged_experts tower:deepstack"
+      " processor_tokenizer:Qwen2TokenizerFast nested_text";
   made.keys = rows::kQwenExpertKeys;
   made.more_keys = kDeepstackKeys;
   made.defaults = kQwen3VlMoeDefaults;
@@ -88,10 +87,9 @@ const Family kQwen3VlMoeTurned = qwen3_vl_moe({
 
 constexpr Family qwen3_vl(Family made) {
   made.name = "qwen3vl";
-  made.quirks = "activation:silu needs_rope_type no_bias:.o_proj. norms_feed_linears";
+  made.quirks = "activation:silu needs_rope_type norms_feed_linears";
   made.wrapper_quirks =
-      "stops_at:intermediate_size=z vision_activation:exact tower:deepstack"
-      " processor_tokenizer:Qwen2TokenizerFast nested_text";
+      "vision_activation:exact tower:deepstack processor_tokenizer:Qwen2TokenizerFast nested_text";
   made.defaults = kQwen3VlDefaults;
   made.parameters = rows::kQwen3Rules;
   made.more_keys = kDeepstackKeys;
@@ -116,8 +114,8 @@ const Family kQwen25Vl = qwen2_vl({
     .architectures = "Qwen2_5_VLForConditionalGeneration",
     .model_types = "qwen2_5_vl_text qwen2_5_vl",
     .wrapper_quirks =
-        "stops_at:intermediate_size=z activation:silu takes_mrope vision_activation:gated"
-        " tower:windowed processor_tokenizer:Qwen2TokenizerFast",
+        "activation:silu takes_mrope vision_activation:gated tower:windowed"
+        " processor_tokenizer:Qwen2TokenizerFast",
 });
 
 const Family kQwen3Vl = qwen3_vl({

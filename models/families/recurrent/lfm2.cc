@@ -122,8 +122,7 @@ const Family kLfm2 = {
     .architectures = "Lfm2ForCausalLM LFM2ForCausalLM",
     .model_types = "lfm2",
     .activation = {"silu"},
-    .quirks =
-        "stops_at:block_ff_dim=a stops_at:conv_dim=tlna asks_nothing_of_rope joined:.conv.in_proj",
+    .quirks = "asks_nothing_of_rope",
     .names = {kLfm2Names, rows::kCommonNames},
     .keys = kLfm2Keys,
     .defaults = kLfm2Defaults,
@@ -136,7 +135,7 @@ const Family kLfm2Moe = {
     .architectures = "Lfm2MoeForCausalLM",
     .model_types = "lfm2_moe",
     .activation = {"silu"},
-    .quirks = "asks_nothing_of_rope joined:.conv.in_proj tells:use_expert_bias=exp_probs_b.bias",
+    .quirks = "asks_nothing_of_rope tells:use_expert_bias=exp_probs_b.bias",
     .names = {kLfm2Names, kLfm2MoeNames, rows::kCommonNames},
     .keys = kLfm2MoeKeys,
     .defaults = kLfm2MoeDefaults,

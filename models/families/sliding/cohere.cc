@@ -65,9 +65,7 @@ const Family kCohere = {
     .name = "command-r",
     .architectures = "CohereForCausalLM",
     .model_types = "cohere",
-    .quirks =
-        "needs_rope_type no_bias:.self_attn. tells:use_qk_norm=attn_q_norm.weight"
-        " mlp_beside_attention",
+    .quirks = "needs_rope_type tells:use_qk_norm=attn_q_norm.weight mlp_beside_attention",
     .names = {rows::kOneNormNames},
     .keys = kCohereKeys,
     .defaults = kCohereDefaults,

@@ -29,7 +29,7 @@ const Family kExaone4 = {
     .name = "exaone4",
     .architectures = "Exaone4ForCausalLM",
     .model_types = "exaone4",
-    .quirks = "stops_at:head_dim=z activation:silu asks_nothing_of_rope biases_in_vllm",
+    .quirks = "activation:silu asks_nothing_of_rope biases_in_vllm",
     .names = {rows::kNormsBehindNames, rows::kCommonNames},
     .keys = kExaone4Keys,
     .defaults = kExaone4Defaults,

@@ -101,9 +101,7 @@ const Family kGemma = {
     .architectures = "GemmaForCausalLM",
     .model_types = "gemma",
     .activation = {"gelu_pytorch_tanh", "hidden_act hidden_activation", true},
-    .quirks =
-        "stops_at:head_dim=z activation:gelu asks_nothing_of_rope no_bias:.self_attn."
-        " norms_feed_linears",
+    .quirks = "activation:gelu asks_nothing_of_rope norms_feed_linears",
     .names = {kGemmaNorms, kGemma1Norms, rows::kCommonNames},
     .keys = {kGemma2Keys, kGemma1KeyCount},
     .defaults = kGemmaDefaults,
@@ -120,9 +118,7 @@ const Family kGemma2 = {
     .architectures = "Gemma2ForCausalLM",
     .model_types = "gemma2",
     .activation = kGemmaGelu,
-    .quirks =
-        "stops_at:query_pre_attn_scalar=tlnzm stops_at:head_dim=z own_config:Gemma2"
-        " two_activations asks_nothing_of_rope norms_feed_linears",
+    .quirks = "own_config:Gemma2 two_activations asks_nothing_of_rope norms_feed_linears",
     .names = {kGemmaNorms, kGemma2Norms, rows::kCommonNames},
     .keys = kGemma2Keys,
     .defaults = kGemma2Defaults,
@@ -140,9 +136,8 @@ const Family kGemma3 = {
     .model_types = "gemma3_text gemma3",
     .activation = kGemmaGelu,
     .quirks =
-        "stops_at:query_pre_attn_scalar=tlnzm stops_at:rope_local_base_freq=tln"
-        " stops_at:head_dim=z activation:gelu_tanh own_config:Gemma3 needs_rope_type"
-        " yarn_without_length norms_feed_linears",
+        "activation:gelu_tanh own_config:Gemma3 needs_rope_type yarn_without_length"
+        " norms_feed_linears",
     .wrapper_quirks = "vision_activation:any yarn_without_length tower:siglip",
     .names = {kGemma3Norms, kGemma2Norms, kGemmaNorms, rows::kCommonNames},
     .keys = kGemma3Keys,

@@ -61,8 +61,8 @@ const Family kGptOss = {
     .model_types = "gpt_oss",
     .activation = {"swigluoai"},
     .quirks =
-        "stops_at:head_dim=z own_config:GptOss own_rope_scaling yarn_of_any_type"
-        " looks_up_attention_alone stacked_experts keeps_mxfp4 ranked_vocabulary keeps_stacks",
+        "own_config:GptOss own_rope_scaling yarn_of_any_type stacked_experts keeps_mxfp4"
+        " ranked_vocabulary keeps_stacks",
     .names = {kGptOssNames, rows::kCommonNames},
     .keys = kGptOssKeys,
     .defaults = kGptOssDefaults,

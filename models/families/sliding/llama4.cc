@@ -67,11 +67,8 @@ const Family kLlama4 = {
     .name = "llama4",
     .architectures = "Llama4ForConditionalGeneration Llama4ForCausalLM",
     .model_types = "llama4_text llama4",
-    .quirks =
-        "stops_at:head_dim=z stops_at:no_rope_layer_interval=tlnz lists_rotating_layers"
-        " asks_nothing_of_rope no_bias:.self_attn. stacked_experts",
-    .wrapper_quirks =
-        "stops_at:pixel_shuffle_ratio=tlnz stops_at:projector_input_dim=z tower:shuffled",
+    .quirks = "lists_rotating_layers asks_nothing_of_rope stacked_experts",
+    .wrapper_quirks = "tower:shuffled",
     .names = {kLlama4Names, rows::kCommonNames},
     .keys = kLlama4Keys,
     .defaults = kLlama4Defaults,

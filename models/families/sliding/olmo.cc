@@ -78,7 +78,6 @@ const Family kOlmoe = {
     .name = "olmoe",
     .architectures = "OlmoeForCausalLM",
     .model_types = "olmoe",
-    .quirks = "no_bias:.self_attn.",
     .names = rows::kExpertLists,
     .keys = kOlmoeKeys,
     .defaults = kOlmoeDefaults,

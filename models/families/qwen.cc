@@ -103,7 +103,8 @@ const Family kQwen3Moe = {
     .name = "qwen3moe",
     .architectures = "Qwen3MoeForCausalLM",
     .model_types = "qwen3_moe",
-    .quirks = "only_silu silu_experts own_config:Qwen3Moe theta_outside norms_feed_linears torchtitan",
+    .quirks =
+        "only_silu silu_experts own_config:Qwen3Moe theta_outside norms_feed_linears torchtitan",
     .names = rows::kExpertLists,
     .keys = rows::kQwenExpertKeys,
     .defaults = kQwen3MoeDefaults,

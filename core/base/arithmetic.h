@@ -1,4 +1,4 @@
-// Arithmetic on numbers from a file: a product or sum that does not fit gives nullopt, not
+// Arithmetic on numbers from files: a product or sum that does not fit gives nullopt instead of
 // undefined behavior.
 #pragma once
 
@@ -20,7 +20,7 @@ inline std::optional<uint64_t> add(uint64_t a, uint64_t b) {
   return out;
 }
 
-// Product of all entries; 1 for none.
+// Returns the product of all factors; 1 if there are none.
 inline std::optional<uint64_t> product(std::span<const uint64_t> factors) {
   uint64_t out = 1;
   for (uint64_t factor : factors) {
@@ -31,7 +31,7 @@ inline std::optional<uint64_t> product(std::span<const uint64_t> factors) {
 
 inline uint64_t divide_up(uint64_t a, uint64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
 
-// Next multiple of `unit`. Requires: a + unit fits 64 bits.
+// Returns the next multiple of `unit`. Requires: a + unit fits 64 bits.
 inline uint64_t round_up(uint64_t a, uint64_t unit) { return divide_up(a, unit) * unit; }
 
 }  // namespace ckpt

@@ -1,4 +1,4 @@
-// Writes sizes and large numbers for people: "5.81 GB" (counted.h).
+// Formats sizes and large numbers for people: "5.81 GB" (counted.h).
 #include "core/base/counted.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Counts and sizes in messages.
+// Formats counts and sizes for messages.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,17 +10,17 @@
 
 namespace ckpt {
 
-// "1 tensor", "3 tensors".
+// Returns "1 tensor" or "3 tensors".
 inline std::string counted(uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-// "5.81 GB" (powers of ten, as disks are sold), "812 bytes".
+// Returns "5.81 GB" (powers of ten, as disks are sold) or "812 bytes".
 std::string human_bytes(uint64_t bytes);
-// `number`, at least 1000, with the unit for its power of 1000.
+// Formats `number`, at least 1000, with the unit for its power of 1000.
 std::string in_thousands(uint64_t number, std::span<const char* const> units);
 
-// Names of one kind that a note counts.
+// Counts names of one kind for a note, and keeps the first.
 class NameCount {
  public:
   void add(std::string_view name) {
@@ -28,7 +28,7 @@ class NameCount {
   }
   uint64_t count() const { return count_; }
   const std::string& first() const { return first_; }
-  // "3 layers stay (the first: 'x')", of "layers stay".
+  // Returns "3 layers stay (the first: 'x')" for the words "layers stay".
   std::string text(std::string_view words) const {
     return fmt::format("{} {} (the first: '{}')", count_, words, first_);
   }

@@ -1,4 +1,4 @@
-// Look-ups of what may be absent: they give a pointer, null then.
+// Look-ups that return a pointer, which is null if nothing was found.
 #pragma once
 
 #include <algorithm>
@@ -6,14 +6,14 @@
 
 namespace ckpt {
 
-// The value of `key` in a map.
+// Finds the value of `key` in a map.
 template <class Map, class Key>
 auto* find_mapped(Map& map, const Key& key) {
   const auto found = map.find(key);
   return found == map.end() ? nullptr : &found->second;
 }
 
-// The first element of a list whose `member` is `value`.
+// Finds the first element of a list whose `member` equals `value`.
 template <class List, class Member, class Value>
 auto* find_by(List& list, Member member, const Value& value) {
   const auto found = std::ranges::find(list, value, member);

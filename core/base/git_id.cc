@@ -1,4 +1,4 @@
-// The interface of OpenSSL 3 that is not deprecated looks the algorithm up among its providers.
+// Uses OpenSSL 3's interface that is not deprecated, which looks up the algorithm in its providers.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "core/base/git_id.h"
 

@@ -1,5 +1,5 @@
-// The id that git gives to a file ("blob"): the SHA-1 of its size and bytes. Bytes must be added in
-// order.
+// Computes the id that git gives a file ("blob"): the SHA-1 of its size and bytes. Bytes must be
+// added in order.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ class GitId {
   std::unique_ptr<State> state_;
 };
 
-// The id of bytes in memory.
+// Returns the id of bytes in memory.
 std::string git_id_of(std::string_view bytes);
 
 }  // namespace ckpt

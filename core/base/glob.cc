@@ -9,7 +9,7 @@
 namespace ckpt {
 namespace {
 
-// Runs of elements up to this size are tried at each place; of longer ones, all places at once.
+// Runs of up to this many elements are tried at each place; longer runs at all places in parallel.
 constexpr size_t kShortRun = 64;
 constexpr size_t kWordBits = 64;
 
@@ -19,8 +19,8 @@ size_t find_bytes(std::string_view name, std::string_view part) {
   return static_cast<size_t>(static_cast<const char*>(at) - name.data());
 }
 
-// Members of the set that begins at `at`, behind "[" and "!"; moves `at` behind its "]". Requires:
-// a "]" behind the first member.
+// Reads the members of a set from `at`, after "[" and "!", and moves `at` past its "]". Requires: a
+// "]" follows the first member.
 std::bitset<256> read_members(std::string_view pattern, size_t& at) {
   std::bitset<256> out;
   const size_t first = at;
@@ -114,7 +114,7 @@ size_t Glob::find(const Run& run, std::string_view name) const {
   return name.npos;
 }
 
-// Shift-And: bit i is set where the last i + 1 bytes are what the first i + 1 elements take.
+// Shift-And: bit i is set if the last i + 1 bytes match the first i + 1 elements.
 size_t Glob::find_long(const Run& run, std::string_view name) const {
   const std::vector<uint64_t>& table = tables_[run.table];
   const size_t words = divide_up(run.size(), kWordBits);
@@ -200,7 +200,7 @@ GlobList::GlobList(const std::vector<std::string>& patterns) {
   }
 }
 
-// Calls `take` with the number of each pattern that matches, until it says no.
+// Calls `take` with the index of each matching pattern until it returns false.
 template <class Take>
 void GlobList::visit(std::string_view name, const Take& take) const {
   const auto try_all = [&](const std::vector<uint32_t>& numbers) {

@@ -1,12 +1,12 @@
-// Shell-style globs over whole names: * any run, ? one byte, [abc] [a-z] [!abc] a set; case counts.
+// Case-sensitive shell-style globs for entire names: * any run, ? one byte, [abc] [!a-z] a set.
 //
-//   "*.layers.[0-3].mlp*"     runs  ".layers." set ".mlp"    open in front and at the end
+//   "*.layers.[0-3].mlp*"     runs  ".layers." set ".mlp"    open at the start and at the end
 //
-// A "]" right after the opening is a member of the set; a "[" that is never closed stands for
-// itself. Patterns and names come from files. Each run is searched once, from the end of the run
-// before it, without backtracking, so that time grows with the pattern and with the name, not with
-// their product. Lists of globs are indexed by parts that matching names must contain, not tried
-// one by one.
+// A "]" directly after the opening bracket is a member of the set; a "[" that is never closed
+// represents itself. Patterns and names come from files. Each run is searched once, from the end of
+// the previous run, without backtracking, so that time grows with the sum of the sizes of pattern
+// and name, not with their product. Lists of globs are indexed by parts that matching names must
+// contain, instead of being tried one by one.
 #pragma once
 
 #include <bitset>
@@ -25,16 +25,16 @@ class Glob {
   explicit Glob(std::string_view pattern);
 
   bool matches(std::string_view name) const;
-  // The literal pieces, which every matching name contains in order. They point into this.
+  // The literal pieces, which every matching name contains in order. They point into this object.
   std::vector<std::string_view> pieces() const;
 
  private:
   using Set = std::bitset<256>;
-  // Elements without a star between them.
+  // A sequence of elements without a star.
   struct Run {
-    size_t begin, end;        // of bytes_
-    bool is_literal;          // only bytes
-    size_t table = SIZE_MAX;  // of tables_, for long runs with sets
+    size_t begin, end;        // in bytes_
+    bool is_literal;          // consists of bytes only
+    size_t table = SIZE_MAX;  // index in tables_, for long runs with sets
     size_t size() const { return end - begin; }
   };
 
@@ -49,15 +49,15 @@ class Glob {
   size_t find(const Run& run, std::string_view name) const;
   size_t find_long(const Run& run, std::string_view name) const;
 
-  std::string bytes_;              // one for each element
-  std::vector<uint32_t> sets_of_;  // its set, from 1; 0: the byte itself; empty: all bytes
+  std::string bytes_;              // one byte for each element
+  std::vector<uint32_t> sets_of_;  // set of each element, from 1; 0: a byte; empty: only bytes
   std::vector<Set> sets_;
   std::vector<Run> runs_;
-  std::vector<std::vector<uint64_t>> tables_;  // bit i of row c: element i takes byte c
+  std::vector<std::vector<uint64_t>> tables_;  // bit i of row c: element i matches byte c
   bool has_star_ = false, is_open_front_ = false, is_open_back_ = false;
 };
 
-// Many globs that are matched against many names.
+// Matches many globs with many names.
 class GlobList {
  public:
   GlobList() = default;
@@ -65,7 +65,7 @@ class GlobList {
 
   size_t size() const { return globs_.size(); }
   bool matches_any(std::string_view name) const;
-  // The numbers of all patterns that match, ascending.
+  // The indices of all matching patterns, ascending.
   std::vector<uint32_t> matching(std::string_view name) const;
 
  private:
@@ -73,9 +73,9 @@ class GlobList {
   void visit(std::string_view name, const Take& take) const;
 
   std::vector<Glob> globs_;
-  PartIndex keys_;  // of each glob the piece that the fewest globs have
-  std::vector<std::vector<uint32_t>> globs_of_;  // by the number of the key
-  std::vector<uint32_t> without_key_;            // only wildcards
+  PartIndex keys_;  // for each glob, the piece that the fewest globs have
+  std::vector<std::vector<uint32_t>> globs_of_;  // by index of the key
+  std::vector<uint32_t> without_key_;            // globs of wildcards only
 };
 
 }  // namespace ckpt

@@ -1,4 +1,4 @@
-// Bytes as digits of base 16, in small letters.
+// Converts bytes to and from lower-case hexadecimal digits.
 #pragma once
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ inline bool is_hex(std::string_view text) {
   return text.find_first_not_of(kBase16) == text.npos;
 }
 
-// nullopt for an odd number of digits, and for other characters.
+// Returns nullopt for an odd number of digits, and for other characters.
 inline std::optional<std::vector<std::byte>> bytes_of_hex(std::string_view hex) {
   if (hex.size() % 2 != 0 || !is_hex(hex)) return std::nullopt;
   std::vector<std::byte> out;

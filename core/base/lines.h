@@ -1,4 +1,4 @@
-// Lines of a text, and their content without the white space around it.
+// Splits a text into lines, and trims white space.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +21,8 @@ inline std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
 }
 
-// The lines of `text` that are neither empty nor comments ("#"), as `columns` cells between "|";
-// those that a line does not have are empty.
+// Splits the lines of `text` that are neither empty nor comments ("#") into `columns` cells at "|".
+// Missing cells are empty.
 inline std::vector<std::vector<std::string_view>> table_rows(std::string_view text,
                                                              size_t columns) {
   std::vector<std::vector<std::string_view>> out;

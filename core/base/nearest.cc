@@ -29,8 +29,8 @@ std::string sorted_digits(std::string_view letters) {
   return out;
 }
 
-// The cost of typing `b` for `a`. It is 0 for the same letter, and kSlip for letters that people
-// confuse because their keys are next to each other or because they sound alike.
+// The cost of typing `b` instead of `a`: 0 for the same letter, and kSlip for letters that people
+// confuse because their keys are adjacent or because they sound alike.
 constexpr size_t kSlip = 2, kOtherLetter = 3;
 size_t cost_of_change(char a, char b) {
   static constexpr std::string_view kKeys = "qwertyuiopasdfghjkl;zxcvbnm,./";  // three rows of ten
@@ -48,8 +48,8 @@ size_t cost_of_change(char a, char b) {
   return is_next ? kSlip : kOtherLetter;
 }
 
-// The Damerau-Levenshtein distance (optimal string alignment). Adding, dropping or swapping letters
-// costs kSlip.
+// Computes the Damerau-Levenshtein distance (optimal string alignment). Adding, dropping or
+// swapping letters costs kSlip.
 size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> costs(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) {
@@ -67,8 +67,8 @@ size_t distance(std::string_view a, std::string_view b) {
   return costs[a.size()][b.size()];
 }
 
-// The largest cost that still counts as a typing error in words of this length: none, a slip, one
-// other letter, two slips.
+// The largest cost that still counts as a typing error in words of this length: nothing, a slip,
+// one other letter, two slips.
 size_t most_of_an_error(size_t letters) {
   return letters < 3 ? 0 : letters < 6 ? kSlip : letters < 7 ? kOtherLetter : 2 * kSlip;
 }

@@ -1,4 +1,4 @@
-// The word that was probably meant: for verbs, options, types, steps, profiles and keys.
+// Finds the word that was probably meant, for verbs, options, types, steps, profiles and keys.
 #pragma once
 
 #include <string>
@@ -15,11 +15,11 @@ namespace ckpt {
 // of these signs, or "". The first of equally near candidates wins.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
-// `before` and the nearest candidate, as a hint; `otherwise` where none is near.
+// Returns `before` and the nearest candidate as a hint, or `otherwise` if none is near.
 std::string near_hint(std::string_view word, const std::vector<std::string>& candidates,
                       std::string_view before, std::string_view otherwise);
 
-// The names of what `list` holds: of objects, or of pointers to them.
+// Returns the names of the items in `list`, which are objects or pointers to objects.
 template <class Text = std::string, class List>
 std::vector<Text> names_in(const List& list) {
   std::vector<Text> out;
@@ -33,9 +33,9 @@ std::vector<Text> names_in(const List& list) {
   return out;
 }
 
-// "a, b or c", for the expected words in a message.
+// Returns "a, b or c", for the expected words in a message.
 std::string alternatives(const std::vector<std::string>& words);
-// "a, b, c and 4 more".
+// Returns "a, b, c and 4 more".
 std::string first_names(const std::vector<std::string>& names, size_t most = 3);
 
 // Whether both are equal except for the case of letters.

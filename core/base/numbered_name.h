@@ -1,5 +1,6 @@
-// "NAME-00002-of-00003.safetensors": one of the files that a model was cut into. Its words may be
-// in letters of either case, and the names of the other files are in the same.
+// Parses "NAME-00002-of-00003.safetensors", the name of one of the files that a model was split
+// into. Its words may be in upper or lower case; the names of the other files use the
+// same case.
 #pragma once
 
 #include <optional>
@@ -15,7 +16,7 @@ struct NumberedName {
   std::string of(unsigned i) const;  // the name of file `i`, from 1 on
 };
 
-// Of a .gguf, .safetensors or .bin file; folders before the name are a part of the prefix.
+// Parses the name of a .gguf, .safetensors or .bin file. Its folders become part of the prefix.
 std::optional<NumberedName> parse_numbered(std::string_view path);
 
 }  // namespace ckpt

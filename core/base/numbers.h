@@ -1,4 +1,4 @@
-// Numbers in texts.
+// Parses numbers in texts.
 #pragma once
 
 #include <charconv>
@@ -9,7 +9,7 @@
 
 namespace ckpt {
 
-// All of `text` as a number; nullopt where it is none, or one that T does not hold.
+// Parses the entire `text` as a number; nullopt if it is not one, or T cannot hold it.
 template <class T>
 std::optional<T> number_from(std::string_view text, [[maybe_unused]] int base = 10) {
   T out{};
@@ -23,7 +23,7 @@ std::optional<T> number_from(std::string_view text, [[maybe_unused]] int base = 
   return read.ec == std::errc() && read.ptr == end ? std::optional(out) : std::nullopt;
 }
 
-// Takes the number that `text` begins with off it.
+// Removes the number at the start of `text` and returns it.
 template <class T>
 std::optional<T> take_leading(std::string_view& text) {
   T out{};
@@ -33,7 +33,7 @@ std::optional<T> take_leading(std::string_view& text) {
   return out;
 }
 
-// The number behind `front` in a text that begins with it: 7 of "model.layers.7.mlp".
+// The number after `front` in a text that begins with it: 7 in "model.layers.7.mlp".
 inline std::optional<uint64_t> number_after(std::string_view text, std::string_view front) {
   if (!text.starts_with(front)) return std::nullopt;
   text.remove_prefix(front.size());

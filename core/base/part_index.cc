@@ -14,13 +14,13 @@ PartIndex::PartIndex(const std::vector<std::string_view>& texts) {
   for (uint32_t node = 0; node < nodes_.size(); ++node) link(node);
 }
 
-// Level by level, so that the nodes of one parent follow each other.
+// Builds the trie level by level, so that the children of a node are adjacent.
 void PartIndex::build(const std::vector<std::string_view>& texts) {
   std::vector<uint32_t> order(texts.size());
   std::iota(order.begin(), order.end(), 0u);
   std::ranges::stable_sort(order, [&](uint32_t a, uint32_t b) { return texts[a] < texts[b]; });
   struct Range {
-    size_t begin, end;  // of order: the texts that begin as the node does
+    size_t begin, end;  // range in `order` of the texts that begin with the node's text
   };
   std::vector<Range> level = {{0, order.size()}}, next;
   nodes_.emplace_back();
@@ -52,7 +52,7 @@ void PartIndex::build(const std::vector<std::string_view>& texts) {
   }
 }
 
-// The fallbacks of the children; requires those of the node and of all shorter ones.
+// Sets the fallbacks of the children. Requires the fallbacks of the node and of all shorter ones.
 void PartIndex::link(uint32_t parent) {
   Node& node = nodes_[parent];
   node.ending = node.text != kNone ? parent : parent == 0 ? kNone : nodes_[node.fallback].ending;
@@ -71,7 +71,7 @@ uint32_t PartIndex::child(uint32_t node, char byte) const {
   return at == end || at->byte != wanted ? kNone : static_cast<uint32_t>(at - nodes_.begin());
 }
 
-// Where reading `byte` leads to.
+// Returns the node after reading `byte`.
 uint32_t PartIndex::step(uint32_t node, char byte) const {
   for (;;) {
     const uint32_t found = child(node, byte);
@@ -112,7 +112,7 @@ bool PartIndex::has_part_of(std::string_view name) const {
 
 std::vector<uint32_t> PartIndex::parts_of(std::string_view name) const {
   std::vector<uint32_t> out;
-  std::unordered_set<uint32_t> seen;  // nodes; what they fall back to has been seen with them
+  std::unordered_set<uint32_t> seen;  // nodes; the fallbacks of a seen node are seen too
   uint32_t node = 0;
   for (const char byte : name) {
     node = step(node, byte);

@@ -22,7 +22,7 @@ bool is_hidden(uint32_t code) {
 
 bool is_shown(const Utf8Character& one) { return one.is_valid && !is_hidden(one.code); }
 
-// Appends a character that is not shown, as C and Python write it.
+// Appends an escape in the notation of C and Python.
 void append_escaped(std::string& out, const Utf8Character& one) {
   if (one.is_valid && one.code >= 0x80) {
     out += fmt::format("\\u{:04x}", one.code);
@@ -33,7 +33,7 @@ void append_escaped(std::string& out, const Utf8Character& one) {
                                           : std::string{'\\', "nrt"[letter]};
 }
 
-// Runs of what is shown stay; `escape(out, character, bytes)` writes the rest.
+// Copies printable runs. `escape(out, character, bytes)` writes the rest.
 template <class Escape>
 std::string rewritten(std::string_view text, const Escape& escape) {
   std::string out;
@@ -74,7 +74,7 @@ std::string shell_word(std::string_view text) {
     for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
     return out + "'";
   }
-  // Bytes, because \u means another byte sequence in another locale.
+  // Escapes bytes, because \u depends on the locale.
   const auto escape = [](std::string& out, const Utf8Character&, std::string_view bytes) {
     for (const char c : bytes) {
       out += fmt::format("\\x{:02x}", static_cast<unsigned>(static_cast<unsigned char>(c)));

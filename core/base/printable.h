@@ -1,4 +1,4 @@
-// Texts from files and command lines, made fit for a terminal.
+// Makes texts from files and command lines safe for a terminal.
 //
 //   bytes                                       printed as
 //   control characters (U+0000..1F, 7F)         \n \r \t, else \x1b
@@ -16,19 +16,19 @@
 
 namespace ckpt {
 
-// One line of well-formed UTF-8 that does not move the cursor. Backslashes in `text` stay, so that
-// a printable text does not change.
+// Returns one line of well-formed UTF-8 that does not move the cursor. Backslashes in `text` stay,
+// so that a printable text does not change.
 std::string printable(std::string_view text);
 
-// The same for a line of JSON, with the same values: characters in strings that JSON allows and
-// this function does not become escapes of JSON. Requires: well-formed UTF-8.
+// Does the same for a line of JSON without changing its values: characters in strings that JSON
+// allows, but printable() would escape, become JSON escapes. Requires: well-formed UTF-8.
 std::string printable_json(std::string_view json);
 
-// `text` as one word of a POSIX shell: bare if possible, otherwise in '...'; in bash's $'...' if it
-// contains characters that printable() would change.
+// Returns `text` as one word of a POSIX shell: bare if possible, otherwise in '...', or in bash's
+// $'...' if it contains characters that printable() would change.
 std::string shell_word(std::string_view text);
 
-// A path as one word of a command line: "./-g" for the file -g, which would be an option.
+// Returns a path as one word of a command line; "./-g" for the file -g, which would be an option.
 std::string shell_path(std::string_view path);
 
 }  // namespace ckpt

@@ -17,7 +17,7 @@ ByteSet range_set(unsigned char low, unsigned char high) {
   return out;
 }
 
-// The class that "\d" and its like name; nullopt for an escaped character, which matches itself.
+// The class for "\d" and similar; nullopt for an escaped character, which matches itself.
 std::optional<ByteSet> escaped_class(char c) {
   const ByteSet digits = range_set('0', '9');
   const ByteSet words = digits | range_set('a', 'z') | range_set('A', 'Z') | range_set('_', '_');
@@ -33,7 +33,7 @@ std::optional<ByteSet> escaped_class(char c) {
   }
 }
 
-// The tree of an expression.
+// The syntax tree of an expression.
 struct RegexNode {
   enum class Kind : uint8_t { kSet, kBegin, kEnd, kSequence, kChoice, kRepeat };
   Kind kind = Kind::kSequence;
@@ -42,7 +42,7 @@ struct RegexNode {
   uint32_t least = 1, most = 1;
 };
 
-// Adds the bytes that each match of `node` holds to `run`; where others may follow, it is ended.
+// Appends to `run` the bytes that each match of `node` contains; ends the run if others may follow.
 void add_key(const RegexNode& node, std::string& run, std::string& longest) {
   using Kind = RegexNode::Kind;
   if (node.kind == Kind::kSequence) {
@@ -198,7 +198,7 @@ class RegexParser {
     if (part.kind == RegexNode::Kind::kBegin || part.kind == RegexNode::Kind::kEnd) {
       return wrong("a repetition of ^ or $");
     }
-    take('?');  // the shortest match is found as well
+    take('?');  // a lazy repetition matches the same texts
     if (is_at('*') || is_at('+') || is_at('{')) return wrong("a repetition of a repetition");
     out.parts.push_back(std::move(part));
     return out;
@@ -233,7 +233,7 @@ class RegexParser {
     return static_cast<uint32_t>(out_.states_.size() - 1);
   }
 
-  // The state that begins `node`, which leads to `next`.
+  // Returns the first state of `node`, which continues at `next`.
   Result<uint32_t> build(const RegexNode& node, uint32_t next) {
     if (out_.states_.size() > kMaxRegexStates) return wrong("too large");
     switch (node.kind) {
@@ -287,7 +287,7 @@ class RegexParser {
 
 Result<Regex> Regex::parse(std::string_view pattern) { return RegexParser(pattern).parse(); }
 
-// Adds the states that are reached from `state` without a byte.
+// Adds the states that are reachable from `state` without reading a byte.
 void Regex::follow(uint32_t state, size_t at, size_t size, Front& front) const {
   std::vector<uint32_t> open{state};
   while (!open.empty()) {

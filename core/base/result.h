@@ -1,4 +1,4 @@
-// Errors as values: every function that can fail returns Result<T> and nothing throws.
+// Errors are values: every function that can fail returns Result<T>, and no function throws.
 //
 // An Error is one sentence for a person and a code for a program. Callers add context with in():
 // the innermost function reports what it found, its callers add the tensor and the file.
@@ -16,7 +16,7 @@
 
 namespace ckpt {
 
-// The code tells who can fix the problem.
+// Tells who can fix the problem.
 enum class ErrorCode : uint8_t {
   kUsage,        // the person at the command line: wrong words, OUT exists
   kCorrupt,      // the creator of the input: it contradicts itself or its format
@@ -32,7 +32,7 @@ struct Error {
   std::string hint;   // what to try next, without "Try:"; may be empty
   bool is_missing = false;  // a file or folder that the command names does not exist
 
-  // The same error with `place` in front of `where`, unless the sentence already starts with it:
+  // Returns the same error with `place` before `where`, unless the text already starts with it:
   // "m/config.json" needs no "m:" before it.
   [[nodiscard]] Error in(std::string_view place) && {
     if (starts_at(place)) return std::move(*this);
@@ -40,7 +40,7 @@ struct Error {
     return std::move(*this);
   }
 
-  // "where: what. Try: hint."
+  // Returns "where: what. Try: hint."
   [[nodiscard]] std::string text() const {
     std::string out = where.empty() ? what : fmt::format("{}: {}", where, what);
     if (!hint.empty()) out += fmt::format(". Try: {}", hint);
@@ -61,14 +61,14 @@ using Result = tl::expected<T, Error>;
 using Status = Result<void>;
 using Failure = tl::unexpected<Error>;
 
-// fail(ErrorCode::kCorrupt, "{} bytes; expected {}", found, expected)
+// Example: fail(ErrorCode::kCorrupt, "{} bytes; expected {}", found, expected).
 template <class... Args>
 [[nodiscard]] Failure fail(ErrorCode code, fmt::format_string<Args...> format, Args&&... args) {
   return Failure(Error{code, {}, fmt::format(format, std::forward<Args>(args)...), {}});
 }
 
-// The commonest codes: wrong words or names at the command line, an input that contradicts itself,
-// and a sound one that is not handled.
+// Failures with the most frequent codes: wrong words or names on the command line, an input that
+// contradicts itself, and sound input that is not supported.
 template <class... Args>
 [[nodiscard]] Failure misuse(fmt::format_string<Args...> format, Args&&... args) {
   return fail(ErrorCode::kUsage, format, std::forward<Args>(args)...);
@@ -82,14 +82,14 @@ template <class... Args>
   return fail(ErrorCode::kUnsupported, format, std::forward<Args>(args)...);
 }
 
-// A path of the person at the command line that does not exist.
+// The failure for a path that the user gave but that does not exist.
 template <class... Args>
 [[nodiscard]] Failure not_found(fmt::format_string<Args...> format, Args&&... args) {
   return Failure(
       Error{ErrorCode::kUsage, {}, fmt::format(format, std::forward<Args>(args)...), {}, true});
 }
 
-// As fail(), with the next thing to try.
+// Does the same as fail(), and adds what to try next.
 template <class... Args>
 [[nodiscard]] Failure fail_with_hint(ErrorCode code, std::string hint,
                                      fmt::format_string<Args...> format, Args&&... args) {
@@ -97,7 +97,7 @@ template <class... Args>
       Error{code, {}, fmt::format(format, std::forward<Args>(args)...), std::move(hint)});
 }
 
-// The same of the commonest codes.
+// The most frequent codes with a hint.
 template <class... Args>
 [[nodiscard]] Failure misuse_hint(std::string hint, fmt::format_string<Args...> format,
                                   Args&&... args) {
@@ -129,7 +129,7 @@ template <class T>
 
 }  // namespace ckpt
 
-// Only for bugs of ckpt; an input can only cause an Error.
+// Checks for bugs of ckpt; an input can only cause an Error.
 #define CKPT_CHECK(condition) \
   ((condition) ? void(0) : ::ckpt::check_failed(__FILE__, __LINE__, #condition))
 
@@ -143,7 +143,7 @@ template <class T>
     if (!ckpt_result) return ::ckpt::Failure(std::move(ckpt_result.error())); \
   } while (false)
 
-// CKPT_SET(x, f()): one statement that gives f()'s value to x, as CKPT_ASSIGN gives it to a new x.
+// CKPT_SET(x, f()) assigns f()'s value to x, or returns its error from the enclosing function.
 #define CKPT_SET(target, expression)                                          \
   do {                                                                        \
     auto ckpt_result = (expression);                                          \
@@ -151,7 +151,7 @@ template <class T>
     target = std::move(*ckpt_result);                                         \
   } while (false)
 
-// CKPT_ASSIGN(auto x, f()): x is f()'s value, or the enclosing function returns its error.
+// CKPT_ASSIGN(auto x, f()) defines x as f()'s value, or returns its error from the function.
 #define CKPT_ASSIGN(declaration, expression) \
   CKPT_ASSIGN_INNER(CKPT_CONCAT(ckpt_result_, __LINE__), declaration, expression)
 #define CKPT_ASSIGN_INNER(result, declaration, expression)        \

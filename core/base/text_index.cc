@@ -64,7 +64,7 @@ void TextIndex::find_all(std::span<const std::string_view> texts,
     if (first_slot(i) != 0) __builtin_prefetch(texts_[first_slot(i) - 1].data());
   }
   for (size_t i = 0; i < texts.size(); ++i) {
-    places[i] = slots_[slot_of(texts[i], hashes[i])].place - 1;  // 0, of a free slot: kNone
+    places[i] = slots_[slot_of(texts[i], hashes[i])].place - 1;  // 0, a free slot: kNone
   }
 }
 

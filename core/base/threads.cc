@@ -20,7 +20,7 @@ std::vector<std::thread> start_threads(unsigned count, const std::function<void(
   try {
     while (threads.size() < count) threads.emplace_back(begin);
   } catch (const std::system_error&) {
-    // The standard library reports in no other way that it cannot start a thread.
+    // The standard library only reports by an exception that it cannot start a thread.
   }
   return threads;
 }

@@ -1,4 +1,4 @@
-// Starts as many threads as the system allows, and ends their work early.
+// Starts as many threads as the system allows, and stops their work early.
 #pragma once
 
 #include <atomic>
@@ -11,23 +11,23 @@
 
 namespace ckpt {
 
-// A pointer that belongs to the calling thread and that threads inherit from the one that starts
-// them; null at first. Only core/io/files_read.cc uses it.
+// A pointer per thread, initially null, which a new thread inherits from the thread that starts it.
+// Only core/io/files_read.cc uses it.
 void*& inherited_pointer();
 
-// Starts `count` threads that run `work`, or fewer, even none, if the system refuses more (a limit
-// on processes, no memory for a stack). The caller joins them, and does the work itself if there
-// are none.
+// Starts `count` threads that run `work`, or fewer, or none, if the system refuses more (a limit on
+// processes, no memory for a stack). The caller joins them, and runs the work itself if there are
+// none.
 std::vector<std::thread> start_threads(unsigned count, const std::function<void()>& work);
 
-// Runs `work` on `count` threads, or fewer, of which the calling one is one; returns when all of
-// them have ended.
+// Runs `work` on `count` threads or fewer, including the calling thread, and returns when all have
+// ended.
 void run_on_threads(size_t count, const std::function<void()>& work);
 
-// `threads`, or one for each core where that is 0.
+// Returns `threads`, or the number of cores if it is 0.
 unsigned cores_or(unsigned threads);
 
-// Fails: kInterrupted, "interrupted" and `more`, once `interrupted` is true, which may be null.
+// Fails: kInterrupted, with "interrupted" and `more`, once `interrupted` is true. It may be null.
 Status check_not_interrupted(const std::atomic<bool>* interrupted, std::string_view more = {});
 
 }  // namespace ckpt

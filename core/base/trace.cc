@@ -18,10 +18,10 @@ struct TraceEvent {
 
 struct TraceLog {
   std::mutex mutex;
-  std::deque<std::vector<TraceEvent>> threads;  // a deque: its elements stay where they are
+  std::deque<std::vector<TraceEvent>> threads;  // a deque keeps references to its elements valid
 };
 
-// Never destroyed: threads may outlive main().
+// The log is never destroyed, because threads may outlive main().
 TraceLog& trace_log() {
   static TraceLog& log = *new TraceLog;
   return log;

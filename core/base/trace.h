@@ -12,15 +12,15 @@ class Trace {
  public:
   static bool is_on() { return on_.load(std::memory_order_relaxed); }
   static void start();
-  // Chrome's trace event format: complete events ("ph": "X") with times in microseconds. Requires:
-  // no other thread records any more.
+  // Returns Chrome's trace event format: complete events ("ph": "X") with times in microseconds.
+  // Requires: all other threads have stopped recording.
   static std::string json();
 
  private:
   static std::atomic<bool> on_;
 };
 
-// Records the time from its construction to its destruction. `name` is a literal.
+// Records the time from its construction to its destruction. `name` must be a literal.
 class TraceSpan {
  public:
   explicit TraceSpan(const char* name) : name_(Trace::is_on() ? name : nullptr) {

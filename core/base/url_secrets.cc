@@ -16,10 +16,10 @@ bool is_scheme_character(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '+' || c == '-' || c == '.';
 }
 
-// A URL in a text, by positions.
+// The positions of a URL in a text.
 struct UrlPlace {
-  size_t start = 0;  // of the scheme
-  size_t host = 0;   // behind the slashes: where a login would be
+  size_t start = 0;  // start of the scheme
+  size_t host = 0;   // after the slashes, where a login would begin
   size_t end = 0;
 };
 
@@ -27,7 +27,7 @@ bool is_known_scheme(std::string_view scheme) {
   return std::ranges::find(kSchemes, lower_case(scheme)) != kSchemes.end();
 }
 
-// The first URL at or behind `from`. With one slash only, those of the schemes that ckpt knows.
+// Finds the first URL from `from` on. With only one slash, only schemes that ckpt knows count.
 std::optional<UrlPlace> find_url(std::string_view text, size_t from) {
   for (size_t colon = text.find(":/", from); colon != text.npos;
        colon = text.find(":/", colon + 1)) {
@@ -37,7 +37,7 @@ std::optional<UrlPlace> find_url(std::string_view text, size_t from) {
     out.host = std::min(text.find_first_not_of('/', colon + 1), text.size());
     const std::string_view scheme = text.substr(out.start, colon - out.start);
     if (scheme.empty() || (out.host == colon + 2 && !is_known_scheme(scheme))) continue;
-    // One that a text begins with is the text, even with a space in its password.
+    // A URL at the start of the text is the entire text, even if its password contains a space.
     const bool is_inside = out.start > 0;
     out.end =
         is_inside ? std::min(text.find_first_of(" \t\r\n", out.host), text.size()) : text.size();
@@ -46,7 +46,7 @@ std::optional<UrlPlace> find_url(std::string_view text, size_t from) {
   return std::nullopt;
 }
 
-// Behind the host, other than the signs that a sentence puts behind a URL.
+// Whether no port follows the host, except punctuation that a sentence puts after a URL.
 bool has_no_port(std::string_view host) {
   host = host.substr(0, host.find_last_not_of(":,.;'\")>") + 1);
   const size_t bracket = host.starts_with('[') ? host.find(']') : 0;
@@ -57,7 +57,7 @@ bool has_no_port(std::string_view host) {
 // The part of `url`, which begins with its host, that is a login or its password.
 struct LoginPlace {
   size_t start = 0, end = 0;
-  bool has_at = false;  // else it may be a mistyped port
+  bool has_at = false;  // if false, it may be a mistyped port
 };
 std::optional<LoginPlace> find_login(std::string_view url) {
   const size_t host_end = std::min(url.find_first_of("/?#\\"), url.size());
@@ -75,7 +75,7 @@ std::string_view value_of_option(std::string_view word) {
   return word.starts_with("--") && equals != word.npos ? word.substr(equals + 1) : word;
 }
 
-// '?' may be part of a key in a bucket or of a file's name; '=' behind it is not by chance.
+// Whether the URL has a query: "?" may be part of a key or a file name, but "=" after it is a sign.
 bool has_query(std::string_view scheme, std::string_view url) {
   const size_t query = url.find('?');
   const bool may_be_name = scheme == "s3" || scheme == "hf";

@@ -3,7 +3,7 @@
 namespace ckpt {
 namespace {
 
-// The range in which the second byte of a character lies, by its first.
+// The range of a character's second byte, which depends on the first.
 struct SecondByte {
   uint8_t low = 0x80, high = 0xBF;
 };

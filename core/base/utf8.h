@@ -1,4 +1,4 @@
-// UTF-8: the shortest form only, no surrogates, nothing above U+10FFFF (Unicode table 3-7).
+// Parses UTF-8: only the shortest form, no surrogates, nothing above U+10FFFF (Unicode table 3-7).
 #pragma once
 
 #include <cstddef>
@@ -9,20 +9,20 @@
 namespace ckpt {
 
 struct Utf8Character {
-  size_t size_bytes;  // if not well-formed: of the longest run that could begin a character
+  size_t size_bytes;  // if not well-formed: size of the longest possible beginning
   uint32_t code;      // if not well-formed: the first byte
   bool is_valid;
 };
-// The character at the front of `text`. Requires: `text` is not empty.
+// Returns the character at the start of `text`. Requires: `text` is not empty.
 Utf8Character first_character(std::string_view text);
 
-// Bytes of the character at the front of `text`; 0 when it is not well-formed, or `text` is empty.
+// The size of the character at the start of `text`; 0 if it is not well-formed or `text` is empty.
 size_t utf8_size(std::string_view text);
 bool is_utf8(std::string_view text);
-// `bytes` with U+FFFD for each run that is not a complete character, as Python's
-// decode(errors="replace").
+// Replaces each run of `bytes` that is not a complete character by U+FFFD, as Python's
+// decode(errors="replace") does.
 std::string as_utf8(std::string_view bytes);
-// At most `size_bytes` of `text`, cut between characters, with "..." where something was cut off.
+// Shortens `text` to at most `size_bytes`, between characters, with "..." if something was cut off.
 std::string shorten(std::string_view text, size_t size_bytes = 80);
 
 }  // namespace ckpt

@@ -1,4 +1,4 @@
-// Small functions on texts, and on words and numbers of a line that are separated by one space.
+// Small functions on texts, words of a line and names.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace ckpt {
 
-// Removes the first word of `line` and the mark after it, and returns the word; empty at the end.
+// Removes the first word of `line` and the mark after it. Returns the word; empty at the end.
 inline std::string_view take_word(std::string_view& line, char mark = ' ') {
   const size_t end = std::min(line.find(mark), line.size());
   const std::string_view word = line.substr(0, end);
@@ -18,7 +18,7 @@ inline std::string_view take_word(std::string_view& line, char mark = ' ') {
   return word;
 }
 
-// The same for a number; false if the word is not a number.
+// Does the same for a number. Returns false if the word is not a number.
 template <class T>
 bool take_number(std::string_view& line, T& number, int base = 10) {
   const std::string_view word = take_word(line);
@@ -26,7 +26,7 @@ bool take_number(std::string_view& line, T& number, int base = 10) {
   return error == std::errc() && end == word.data() + word.size() && !word.empty();
 }
 
-// All words of `list`.
+// Splits `list` into its words.
 template <class Text = std::string_view>
 std::vector<Text> split_words(std::string_view list) {
   std::vector<Text> out;
@@ -36,18 +36,18 @@ std::vector<Text> split_words(std::string_view list) {
   return out;
 }
 
-// True when `list`, words between spaces, contains `word`.
+// Whether `list`, words separated by spaces, contains `word`.
 bool has_word(std::string_view list, std::string_view word);
 bool ends_with_any(std::string_view text, std::span<const std::string_view> endings);
-// Whether the name of a file ends in `ending`, in letters of either case, behind something else:
-// "M.GGUF" does in ".gguf". Outputs of ckpt have small letters.
+// Whether a file name ends in `ending`, in upper or lower case, and does not consist of it:
+// "M.GGUF" ends in ".gguf". Outputs of ckpt use lower case.
 bool has_ending(std::string_view path, std::string_view ending);
-// Expands lists in braces: "a.{b,c}" gives "a.b" and "a.c"; "{}" stays as it is.
+// Expands lists in braces: "a.{b,c}" gives "a.b" and "a.c". "{}" is unchanged.
 std::vector<std::string> each_name(std::string_view pattern);
-// Only ASCII letters change.
+// Only change ASCII letters.
 std::string lower_case(std::string_view text);
 std::string upper_case(std::string_view text);
-// `text` with `to` in the place of each `from`, which is not empty.
+// Replaces each `from`, which must not be empty, in `text` by `to`.
 std::string replace_all(std::string_view text, std::string_view from, std::string_view to);
 
 }  // namespace ckpt

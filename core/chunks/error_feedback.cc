@@ -8,12 +8,12 @@ namespace {
 constexpr uint64_t kMostValues = uint64_t{1} << 27;
 constexpr double kDamping = 0.05;
 
-// One run: factorises `h` [n][n] in place, then puts the result into `out`. False when a pivot is
-// not above zero.
+// Factorises `h` [n][n] for one run in place, then stores the result in `out`. Returns false if a
+// pivot is not above zero.
 bool factorise(std::vector<double>& h, size_t n, float* out) {
   const auto at = [&](size_t i, size_t j) -> double& { return h[i * n + j]; };
   std::vector<double> pivots(n), scaled(n);
-  // G goes above the diagonal of h.
+  // G is stored above the diagonal of h.
   for (size_t j = n; j-- > 0;) {
     for (size_t k = j + 1; k < n; ++k) scaled[k] = at(j, k) * pivots[k];
     double pivot = at(j, j);
@@ -26,7 +26,7 @@ bool factorise(std::vector<double>& h, size_t n, float* out) {
       at(i, j) = sum / pivot;
     }
   }
-  // F = G^-1, row after row: F_i = e_i - sum of G_ik F_k.
+  // Computes F = G^-1 row by row: F_i = e_i - sum of G_ik F_k.
   std::vector<double> inverse(n * n);
   for (size_t i = n; i-- > 0;) {
     inverse[i * n + i] = 1;
@@ -60,7 +60,7 @@ Result<ErrorFeedback> make_error_feedback(const Tensor& moments) {
       trace += in[i * n + i];
       out.weights.push_back(in[i * n + i]);
     }
-    // Columns that nothing reached: each error counts the same.
+    // If no input reached the columns, all errors count equally.
     const double damping = trace > 0 ? kDamping * trace / static_cast<double>(n) : 1;
     for (size_t i = 0; i < n * n; ++i) h[i] = in[i];
     for (size_t i = 0; i < n; ++i) h[i * n + i] += damping;

@@ -9,7 +9,7 @@
 namespace ckpt {
 namespace {
 
-constexpr uint64_t kRunValues = 64 << 10;  // read at a time, or one band
+constexpr uint64_t kRunValues = 64 << 10;  // read together, or one band
 
 // Reads runs of rows of one tensor.
 class Rows {
@@ -29,7 +29,7 @@ class Rows {
     return unsupported("tensor '{}': values of type {} cannot be read", tensor_.name,
                        tensor_.codec->name);
   }
-  // Rows that are read together; `least_rows` of them do where the first of a band are among them.
+  // Rows that must be read together. If they begin a band, the first `least_rows` suffice.
   uint64_t band_rows() const { return grain_.band_rows; }
   uint64_t least_rows() const {
     if (!source_.codec->decodes_any_rows) return grain_.band_rows;
@@ -97,7 +97,7 @@ struct RowRange {
   uint64_t first, count;
 };
 
-// Rows of a band, and the fewest of its first rows that can be read without the others.
+// The rows of a band, and the smallest number of first rows that can be read without the others.
 struct Band {
   uint64_t rows, least;
 };
@@ -105,8 +105,8 @@ Band band_of(const Rows& rows) {
   return {std::max<uint64_t>(1, rows.band_rows()), std::max<uint64_t>(1, rows.least_rows())};
 }
 
-// Whole bands; all of them, or as many as the limit allows at equal distances, in at most
-// `most_runs` runs of neighbors. Where it does not allow one, the first rows of some.
+// Chooses complete bands: all of them, or evenly spaced ones up to the limit, in at most
+// `most_runs` contiguous runs. If the limit is below one band, chooses first rows of some bands.
 std::vector<RowRange> choose_rows(const Tensor& tensor, Band of, uint64_t limit_values,
                                   uint64_t most_runs = UINT64_MAX) {
   std::vector<RowRange> out;
@@ -131,8 +131,8 @@ std::vector<RowRange> choose_rows(const Tensor& tensor, Band of, uint64_t limit_
   return out;
 }
 
-// Statistics of the rows that will be read, for a tensor that does not know its own; of as
-// many of those that share them.
+// Computes statistics from the sampled rows for a tensor without known ones; also samples as many
+// rows of tensors that share statistics with it.
 Status set_sample_stats(const Tensor& tensor, Rows& rows, const std::vector<RowRange>& ranges) {
   if (tensor.is_stored() || !tensor.codec->needs_stats) return {};
   Stats stats = tensor.recoded().stats.value_or(Stats{});
@@ -161,7 +161,7 @@ Status check_same_shape(const Tensor& a, const Tensor& b) {
                      fmt::join(a.shape, ", "), b.name, fmt::join(b.shape, ", "));
 }
 
-// Calls work(rows of a, rows of b) for the same rows of both.
+// Calls work(rows of a, rows of b) for the same rows of both tensors.
 template <class Work>
 Status for_each_pair(const Tensor& a, const Tensor& b, uint64_t limit_values, const Work& work) {
   CKPT_TRY(check_same_shape(a, b));

@@ -23,9 +23,9 @@ class Ordered {
       Status status = work_.make(worker, i);
       lock.lock();
       turn_came_.wait(lock, [&] { return error_ || turn_ == i; });
-      if (error_) return;  // of an earlier one, which is the one to tell
+      if (error_) return;  // the error of an earlier item is reported
       if (status) {
-        lock.unlock();  // whoever waits waits for this turn to pass
+        lock.unlock();  // wakes threads that wait for this turn
         status = work_.take(worker, i);
         lock.lock();
       }
@@ -44,8 +44,8 @@ class Ordered {
   const OrderedWork& work_;
   std::mutex mutex_;
   std::condition_variable turn_came_;
-  size_t next_ = 0;  // to be made
-  size_t turn_ = 0;  // to be taken
+  size_t next_ = 0;  // next item to make
+  size_t turn_ = 0;  // next item to take
   std::optional<Error> error_;
 };
 

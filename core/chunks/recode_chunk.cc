@@ -10,9 +10,9 @@
 namespace ckpt {
 namespace {
 
-// Floats of one strip: what is decoded stays in the second-level cache until it is encoded.
+// The number of floats in a strip, which stays in the second-level cache from decoding to encoding.
 constexpr uint64_t kStripValues = 32 << 10;
-// Rows that vectors of any machine hold next to each other, from column to column.
+// The number of rows that vectors of any machine hold side by side.
 constexpr uint64_t kFeedbackRows = 16;
 
 bool is_flat(const Codec& codec) {
@@ -43,7 +43,7 @@ struct ApplyOp {
   void operator()(const AddScalar& op) const {
     for (float& value : rows.values) value = value + op.value;
   }
-  // exp in double and rounded once: the correctly rounded float in all but a few in 10^9 cases.
+  // Computes exp in double and rounds once, which is correct in all but a few in 10^9 cases.
   void operator()(const NegExp&) const {
     for (float& value : rows.values) {
       value = -static_cast<float>(std::exp(static_cast<double>(value)));
@@ -86,9 +86,9 @@ struct ApplyOp {
   }
 };
 
-// Index of the first magnitude that is not below `end` (NaN and Inf never are), or the number of
-// values. Adding what the bits of `end` lack carries into the sign bit from these bits on: two
-// operations a value, any order.
+// The index of the first magnitude that is not below `end` (NaN and Inf never are), or the number
+// of values. Adding the difference to `end`'s bits carries into the sign bit for magnitudes from
+// `end` on: two operations per value, in any order.
 uint64_t first_beyond(std::span<const float> values, float end) {
   constexpr uint64_t kRun = 128;
   const uint32_t lacking = 0x80000000u - std::bit_cast<uint32_t>(end);
@@ -133,8 +133,8 @@ std::span<const float> weights_of(const Recoded& recoded, const Tensor& tensor, 
   return std::span(recoded.weights->weights).subspan(row / rows_each * columns, columns);
 }
 
-// Rows that one strip takes: as many as fit, whole bands. Where only the source has bands, and can
-// be decoded a few rows at a time, any rows of one band.
+// The rows of one strip: as many complete bands as fit. If only the source has bands and can decode
+// a few rows at a time, any rows of one band.
 uint64_t most_strip_rows(const Tensor& tensor, const Grain& grain) {
   uint64_t rows = std::max<uint64_t>(1, kStripValues / std::max<uint64_t>(1, grain.row_values));
   const Recoded& recoded = tensor.recoded();
@@ -144,7 +144,7 @@ uint64_t most_strip_rows(const Tensor& tensor, const Grain& grain) {
   return std::max(grain.band_rows, rows / grain.band_rows * grain.band_rows);
 }
 
-// From `row` on, of one matrix only.
+// The number of rows from `row` on, within one matrix.
 uint64_t strip_rows(const RecodeInput& input, uint64_t row) {
   const Grain& grain = input.grain;
   const Recoded& recoded = input.tensor.recoded();
@@ -179,7 +179,7 @@ std::vector<std::span<Byte>> strip_parts(const Codec& codec, const Grain& grain,
   return out;
 }
 
-// `row` in the chunk.
+// `row` is relative to the chunk.
 Failure too_large(const RecodeInput& input, uint64_t row) {
   const Tensor& tensor = input.tensor;
   const Codec& codec = *tensor.codec;
@@ -197,7 +197,7 @@ Failure too_large(const RecodeInput& input, uint64_t row) {
                       codec.name);
 }
 
-// Whether the codec could hold rows [row, row + rows) of the chunk, now that `out` holds them.
+// Requires that the codec could hold rows [row, row + rows) of the chunk, which `out` now contains.
 Status check_overflow(const RecodeInput& input, uint64_t row, uint64_t rows, Parts out) {
   const Codec& codec = *input.tensor.codec;
   if (codec.first_overflow == nullptr || input.allow_nonfinite) return {};
@@ -232,7 +232,7 @@ Grain grain(const Tensor& tensor) {
                     recoded.moments == nullptr &&
                     std::ranges::none_of(recoded.ops, works_on_columns);
   if (!flat || out.row_values == 0) return out;
-  // Short rows that divide the tensor's own, so that both can be cut at the same places.
+  // Short rows that divide the tensor's own rows, so that source and target can be cut equally.
   uint64_t row = std::max(tensor.codec->block_values, from.block_values);
   while (row < 1024 && out.row_values % (row * 2) == 0) row *= 2;
   const uint64_t values = tensor.values();
@@ -251,7 +251,7 @@ PartRange part_range(const PartRule& rule, const Grain& grain, uint64_t first, u
 
 namespace {
 
-// The operations, but for a last one that rounds as the codec will.
+// The operations, without a last one that only rounds as the codec will.
 std::span<const ValueOp> ops_before_encoding(const Tensor& tensor) {
   const std::span<const ValueOp> ops = tensor.recoded().ops;
   const RoundTo* last = ops.empty() ? nullptr : std::get_if<RoundTo>(&ops.back());
@@ -259,7 +259,7 @@ std::span<const ValueOp> ops_before_encoding(const Tensor& tensor) {
   return ops.first(ops.size() - (is_repeated ? 1 : 0));
 }
 
-// Whether value `index` of the chunk is an F64 that is finite.
+// Whether value `index` of the chunk is a finite F64.
 bool is_finite_f64(const RecodeInput& input, uint64_t index) {
   if (plain_dtype(*input.tensor.recoded().from->codec) != Dtype::kF64) return false;
   double value;
@@ -267,7 +267,7 @@ bool is_finite_f64(const RecodeInput& input, uint64_t index) {
   return std::isfinite(value);
 }
 
-// Fails for values of rows from `row` on that are not below `end`.
+// Fails for values in rows from `row` on that are not below `end`.
 Status check_values(const RecodeInput& input, uint64_t row, FloatRows values, float end) {
   if (input.allow_nonfinite) return {};
   const uint64_t bad = first_beyond(values.values, end);
@@ -307,7 +307,7 @@ Result<FloatRows> decode_strip(const RecodeInput& input, RecodeScratch& scratch,
                                      : too_large(input, row + bad / row_values);
 }
 
-// The source's bytes where the codec may take them as they are, else none.
+// The source's bytes if the codec can encode them directly, else nothing.
 std::span<const std::byte> plain_bf16(const RecodeInput& input) {
   const Recoded& recoded = input.tensor.recoded();
   const Codec& from = *recoded.from->codec;
@@ -317,12 +317,12 @@ std::span<const std::byte> plain_bf16(const RecodeInput& input) {
   return is_plain && as_it_is ? input.source[0] : std::span<const std::byte>();
 }
 
-// Bytes of one block in a part that repack() accepts.
+// The number of bytes per block in a part that repack() accepts.
 uint64_t block_bytes(const Codec& codec, const PartRule& rule) {
   return codec.block_values / rule.tile_values * size_bytes(rule.dtype);
 }
 
-// The parts of one row, its blocks in the order of `index`.
+// Gathers the parts of one row with its blocks in the order of `index`.
 class PermutedRow {
  public:
   explicit PermutedRow(const Codec& codec) : codec_(codec), bytes_(codec.parts.size()) {}
@@ -355,7 +355,7 @@ class PermutedRow {
   std::vector<std::span<const std::byte>> views_;
 };
 
-// Several permutations as one: applied in order, so the last one is asked first.
+// Combines permutations: they apply in order, so the last one is looked up first.
 std::vector<uint32_t> joined(const std::vector<ValueOp>& ops) {
   std::vector<uint32_t> out = *std::get<PermuteColumns>(ops.back()).index;
   for (size_t i = ops.size() - 1; i-- > 0;) {
@@ -387,8 +387,8 @@ Status refused(const RecodeInput& input, uint64_t row) {
   return failure;
 }
 
-// For a tensor with a repack. Fails: kCorrupt for rows that the codec refuses, unless they are not
-// finite and input.allow_nonfinite.
+// Repacks a chunk. Fails: kCorrupt for rows that the codec rejects, except for rows that are not
+// finite if input.allow_nonfinite is set.
 Status repack_chunk(const RecodeInput& input, Parts out) {
   const Recoded& recoded = input.tensor.recoded();
   const uint64_t row_values = input.grain.row_values;
@@ -445,7 +445,7 @@ Status scan_chunk(const RecodeInput& input, RecodeScratch& scratch, Stats& stats
 
 namespace {
 
-// First position whose exponent bits are all ones, for elements of type Bits.
+// The first position whose exponent bits are all ones, for elements of type Bits.
 template <class Bits>
 uint64_t first_with_exponent(std::span<const std::byte> bytes, Bits mask) {
   const uint64_t count = bytes.size() / sizeof(Bits);

@@ -5,7 +5,7 @@
 namespace ckpt {
 namespace {
 
-// Blocks move where the columns of each come together, in order, to the place of another.
+// Whether an operation moves entire blocks: their columns stay together and in order.
 bool moves_whole_blocks(const ValueOp& op, uint32_t block_values) {
   const auto* permute = std::get_if<PermuteColumns>(&op);
   if (permute == nullptr) return false;
@@ -17,7 +17,7 @@ bool moves_whole_blocks(const ValueOp& op, uint32_t block_values) {
   return true;
 }
 
-// A block must have bytes of its own in each part that is not the whole tensor's.
+// Whether every part that does not belong to the entire tensor has separate bytes for each block.
 bool has_block_bytes(const Codec& codec) {
   return std::ranges::all_of(codec.parts, [&](const PartRule& rule) {
     if (rule.tile_rows == 0) return rule.tile_values == 0;

@@ -1,10 +1,10 @@
-// Moves values from one codec to another that holds them bit for bit: the planning half. The engine
-// moves a run of rows in recode_chunk().
+// Plans moving values from one codec to another that holds them bit for bit. The engine moves a run
+// of rows in recode_chunk().
 //
-//   parts of `from` ── whole blocks change columns ──▶ Repack::move ──▶ parts of my codec
+//   parts of `from` ── entire blocks change columns ──▶ Repack::move ──▶ parts of the target codec
 //
-// The blocks of `from` move before they are packed again, so a permutation needs whole blocks of
-// `from`, however large those of the target are.
+// Blocks of `from` move before they are packed again, so a permutation needs entire blocks of
+// `from`, whatever the block size of the target is.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@
 
 namespace ckpt {
 
-// `tensor` with its bits moved into the parts of `codec`. Requires: it is Stored, or Recoded with
-// the codec of what it is made from. Fails: kUnsupported when codec.repacks does not have the
-// tensor's codec, or an operation changes values or parts blocks; check_shape's errors.
+// Returns `tensor` with its bits moved into the parts of `codec`. Requires: it is Stored, or
+// Recoded with the codec of its source. Fails: kUnsupported if codec.repacks lacks the tensor's
+// codec, or an operation changes values or splits blocks; check_shape's errors.
 Result<Tensor> repack(Tensor tensor, const Codec& codec);
 
-// The scheme of the codec that the tensor's bits are moved from; kPlain: they are not moved.
+// The scheme of the codec that the tensor's bits are moved from; kPlain if they are not moved.
 Scheme moved_scheme(const Tensor& tensor);
 
-// Tensors whose bits are moved, and the blocks of their codec. Tensors whose codes are kept where
-// that is exact count too, with their exact blocks of the source codec.
+// Counts tensors whose bits are moved, and the blocks of their codec. A tensor whose codes are kept
+// where that is exact counts too, with its exact blocks of the source codec.
 struct MovedBlocks {
   uint64_t tensors = 0, blocks = 0;
 };

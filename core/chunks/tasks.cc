@@ -24,8 +24,8 @@ TensorJob make_job(const Tensor& tensor) {
   return job;
 }
 
-// Rows of a task: whole bands and, where they are short enough, whole rows of the tensor itself, so
-// that tensors made from the same source are cut alike whatever their grain.
+// The rows of a task: complete bands and, if they are short enough, entire rows of the tensor
+// itself, so that tensors from the same source are split at the same places whatever their grain.
 uint64_t task_rows(const Tensor& tensor, const Grain& grain, uint64_t values) {
   const uint64_t own_rows = values / std::max<uint64_t>(1, tensor.row_values());
   const uint64_t target = own_rows > 0 ? own_rows * tensor.row_values() : values;
@@ -84,7 +84,7 @@ class Cutter {
     }
   }
 
-  // The scan of what `tensor` is made from; one for all that are made from the same.
+  // The index of the scan of `tensor`'s source. Tensors with the same source share one.
   uint32_t scan_of(const Tensor& tensor) {
     const Tensor* from = tensor.recoded().from.get();
     const auto [found, is_new] = scan_by_source_.try_emplace(from, jobs_.scans.size());
@@ -104,7 +104,7 @@ class Cutter {
     for (const auto& peer : recoded.peers) job.scans.push_back(scan_of(*peer));
   }
 
-  // Where the first byte that a task reads lies; no source for one that reads nothing.
+  // The position of the first byte that a task reads; no source if it reads nothing.
   SourcePlace source_of(const Task& task) const {
     if (task.kind != Task::Kind::kCopy && task.kind != Task::Kind::kRecode) return {};
     const TensorJob& job = jobs_.tensors[task.output][task.job];
@@ -119,7 +119,7 @@ class Cutter {
     return {piece.source, piece.offset_bytes};
   }
 
-  // By where their tensor's first byte lies, in whatever part: a file often begins with scales of
+  // Orders tasks by the first byte of their tensor in any part: a file often begins with scales of
   // tensors whose codes end it, and its hash waits for them.
   void order_by_first_byte() {
     std::vector<std::pair<PartPlace, Task>> ordered;
@@ -138,7 +138,7 @@ class Cutter {
     for (size_t i = 0; i < ordered.size(); ++i) jobs_.tasks[i] = ordered[i].second;
   }
 
-  // The first output is written in order; tasks of the others come when the first reads the same
+  // Writes the first output in order. Tasks of the others follow when the first reads the same
   // place of the source, so that it is read once.
   void order_by_first_output() {
     std::vector<std::pair<SourcePlace, size_t>> places;
@@ -177,7 +177,7 @@ class Cutter {
     }
   }
 
-  // A task may wait for scans, and never for one that nobody has begun.
+  // A task may wait for scans that have begun, but never for others.
   void put_scans_before_their_use() {
     std::vector<bool> is_put(scan_tasks_.size());
     std::vector<Task> ordered;
@@ -194,7 +194,7 @@ class Cutter {
     jobs_.tasks = std::move(ordered);
   }
 
-  // Scans too, so that they carry their numbers wherever they are put again.
+  // Numbers scans too, so that they keep their numbers wherever they are moved.
   void number() {
     for (auto& tasks : scan_tasks_) tasks.clear();
     for (size_t i = 0; i < jobs_.tasks.size(); ++i) {
@@ -204,13 +204,13 @@ class Cutter {
     }
   }
 
-  // A file of those that are written in parallel.
+  // One of the files that are written in parallel.
   struct Lane {
-    std::span<const Task> tasks;  // still to come
+    std::span<const Task> tasks;  // remaining tasks
     uint64_t written_bytes = 0;
   };
 
-  // Next comes a task of the file that is least far; where a file ends, the next one begins.
+  // Picks the next task from the file that has progressed least. When a file ends, the next begins.
   void interleave_files() {
     std::vector<Task> tasks = std::move(jobs_.tasks);
     std::erase_if(tasks, [](const Task& task) { return task.kind == Task::Kind::kScan; });
@@ -240,7 +240,7 @@ class Cutter {
     }
   }
 
-  // `element`: bytes that stay together. Pages of the file are cut through where that is needed.
+  // Splits into ranges that keep `element` bytes together, even if this splits pages of the file.
   void add_ranges(Task task, uint64_t end, uint64_t element = 1) {
     const uint64_t step = std::max(element, chunk_bytes_ / element * element);
     for (; task.first < end; task.first += task.count) {
@@ -252,7 +252,7 @@ class Cutter {
     }
   }
 
-  // The header and the zeros between extents.
+  // Adds the header and the zeros between extents.
   void cut_bytes(uint32_t output, uint32_t file, const OutputFile& layout) {
     if (layout.same_as.source != nullptr && layout.extents.empty()) {
       add_ranges({Task::Kind::kSameAs, output, file, 0, 0, 0, 0, 0}, layout.size_bytes);
@@ -271,7 +271,7 @@ class Cutter {
 
   void cut_copies(uint32_t output, uint32_t index, const TensorJob& job) {
     for (uint32_t part = 0; part < job.places.size(); ++part) {
-      // Cuts between elements, so that a check of values never meets half a number.
+      // Splits between elements, so that a check of values never sees half a number.
       const uint64_t element = size_bytes(job.tensor->codec->parts[part].dtype);
       const PartPlace& place = job.places[part];
       add_ranges({Task::Kind::kCopy, output, place.file, index, part, place.offset_bytes, 0, 0},
@@ -295,10 +295,10 @@ class Cutter {
   unsigned parallel_files_;
   Jobs jobs_;
   std::map<const Tensor*, uint32_t> scan_by_source_;
-  std::vector<std::vector<Task>> scan_tasks_;  // by Jobs::scans
+  std::vector<std::vector<Task>> scan_tasks_;  // parallel to Jobs::scans
 };
 
-// `size_bytes` times number / count, for any size.
+// Returns `size_bytes` times number / count without overflow.
 uint64_t border(uint64_t size_bytes, uint32_t number, uint32_t count) {
   return size_bytes / count * number + size_bytes % count * number / count;
 }
@@ -364,7 +364,7 @@ std::vector<OutputRange> ranges_of(const Jobs& jobs, const Task& task) {
   const std::span<const PartRule> rules = job.tensor->codec->parts;
   std::vector<OutputRange> out;
   for (size_t i = 0; i < rules.size(); ++i) {
-    // A part of the whole tensor is the same in every chunk: the first one writes it.
+    // A part of the entire tensor is the same in every chunk, so only the first chunk writes it.
     if (rules[i].tile_rows == 0 && task.first > 0) continue;
     const PartRange range = part_range(rules[i], job.grain, task.first, task.count);
     out.push_back({task.output, job.places[i].file, job.places[i].offset_bytes + range.first_bytes,

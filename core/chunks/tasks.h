@@ -1,7 +1,7 @@
-// Splits a plan into tasks, which are what one thread does at a time. Tasks are ordered by the
-// position of their output; the tasks of an encoded tensor by the position of its first part. If an
-// output has several files, some are written in parallel, because one core must compute the entire
-// SHA-256 of a file, at 1 to 2 GB per second.
+// Splits a plan into tasks, the work of one thread at a time. Tasks are ordered by the position of
+// their output; those of an encoded tensor by the position of its first part. If an output has
+// several files, some are written in parallel, because one core must compute the entire SHA-256 of
+// a file, at 1 to 2 GB per second.
 #pragma once
 
 #include <compare>
@@ -17,29 +17,29 @@ namespace ckpt {
 
 inline constexpr uint32_t kNoFile = UINT32_MAX;
 
-// Where a part of a tensor goes.
+// The place of a tensor's part in the output.
 struct PartPlace {
-  uint32_t file = kNoFile;  // index into Layout::files; none: its file is copied whole
+  uint32_t file = kNoFile;  // index into Layout::files; kNoFile: its file is copied whole
   uint64_t offset_bytes = 0;
   auto operator<=>(const PartPlace&) const = default;
 };
 
-// A tensor of an output with all that its tasks share.
+// A tensor of an output, with everything that its tasks share.
 struct TensorJob {
   const Tensor* tensor = nullptr;
-  std::vector<PartPlace> places;   // one a part
+  std::vector<PartPlace> places;   // one per part
   std::vector<SliceIndex> slices;  // one per part of the source
   Grain grain;                     // Recoded only
-  std::vector<uint32_t> scans;     // into Jobs::scans: whose maxima it needs, its own first
+  std::vector<uint32_t> scans;     // into Jobs::scans: those it needs, its own first
   std::optional<SliceIndex> block_amax;
 };
 
-// A tensor that is read once for its statistics before anything that depends on them is encoded.
+// A tensor whose statistics are read before anything that depends on them is encoded.
 struct ScanJob {
   const Tensor* tensor = nullptr;
   std::vector<SliceIndex> slices;
   Grain grain;
-  uint32_t tasks = 0;  // how many tasks it was cut into
+  uint32_t tasks = 0;  // number of tasks of this scan
 };
 
 struct Task {
@@ -57,10 +57,10 @@ struct Task {
   uint32_t part = 0;
   uint64_t offset_bytes;  // of the first byte it writes, in `file`
   uint64_t first, count;
-  size_t order = 0;  // place in a run of one file at a time; the first error by it is reported
+  size_t order = 0;  // position when writing one file at a time; decides which error is reported
 };
 
-// Bytes of a file of an output.
+// A range of bytes in an output's file.
 struct OutputRange {
   uint32_t output, file;
   uint64_t offset_bytes, size_bytes;
@@ -73,24 +73,24 @@ struct Jobs {
   uint64_t output_bytes = 0;
 };
 
-// Whether a tensor is read once for its statistics, and again to be encoded.
+// Whether a tensor is read first for its statistics, and again for encoding.
 bool needs_scan(const Tensor& tensor);
 
 // How tasks are split and ordered.
 struct Cut {
   uint64_t chunk_bytes;     // floats of one task
-  unsigned parallel_files;  // of a single output, begun before the first of them is finished
+  unsigned parallel_files;  // of one output, written in parallel
 };
 // Requires: check(plan) passed; the plan outlives the jobs.
 Jobs cut(const Plan& plan, const Cut& how);
 
-// The magnitudes that the blocks of a kRecode task are scaled by; empty where the job has none.
+// The magnitudes by which the blocks of a kRecode task are scaled; empty if the job has none.
 Result<std::vector<float>> load_block_amax(const TensorJob& job, const Task& task);
-// The same for rows of the grain of `tensor`, whose `block_amax` has these slices.
+// Does the same for rows of `tensor`'s grain; `slices` are those of its `block_amax`.
 Result<std::vector<float>> load_block_amax(const Tensor& tensor, const SliceIndex& slices,
                                            uint64_t first, uint64_t rows);
 
-// The runs that a task writes, one a part; nothing for a scan.
+// The ranges that a task writes, one per part; none for a scan.
 std::vector<OutputRange> ranges_of(const Jobs& jobs, const Task& task);
 
 // Keeps only the tasks of share `number` of `count` (from 1) and the scans that they need.

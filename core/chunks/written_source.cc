@@ -16,14 +16,14 @@
 namespace ckpt {
 namespace {
 
-constexpr uint64_t kValuesWritten = 64 << 10;  // at a time, or one band
+constexpr uint64_t kValuesWritten = 64 << 10;  // per step, or one band
 
 uint64_t rows_at_a_time(const Grain& grain) {
   const uint64_t band_values = std::max<uint64_t>(1, grain.band_rows * grain.row_values);
   return std::max<uint64_t>(1, kValuesWritten / band_values) * grain.band_rows;
 }
 
-// Rows of what a tensor is made from.
+// Reads rows of a tensor's source.
 class RowsBehind {
  public:
   explicit RowsBehind(const Tensor& made) : from_(*made.recoded().from), grain_(ckpt::grain(made)) {
@@ -54,7 +54,7 @@ class RowsBehind {
   std::vector<SliceIndex> parts_;
 };
 
-// The floats that encoding takes at a time.
+// The floats that are encoded together.
 class Strip {
  public:
   Strip(const Tensor& tensor, const Grain& grain) {
@@ -82,7 +82,7 @@ Status scan(const Tensor& tensor, Stats& stats) {
   return {};
 }
 
-// All parts of a tensor.
+// Encodes all parts of a tensor.
 class WrittenTensor {
  public:
   explicit WrittenTensor(const Tensor& tensor) : tensor_(tensor), behind_(tensor_) {
@@ -96,8 +96,8 @@ class WrittenTensor {
   bool needs_scan() const { return ckpt::needs_scan(tensor_); }
 
   using Parts = std::vector<PooledArray<std::byte>>;
-  // Requires: whole bands. Values that are not finite pass where the codec keeps them: the sum
-  // has them too.
+  // Requires: complete bands. Values that are not finite are allowed if the codec can hold them, as
+  // in a direct conversion.
   Result<Parts> encode(uint64_t first, uint64_t rows) const {
     CKPT_ASSIGN(const Stats stats, this->stats());
     CKPT_ASSIGN(const FeedbackCache::Shared feedback, this->feedback());
@@ -116,7 +116,7 @@ class WrittenTensor {
     return out;
   }
 
-  // Rows behind them and the same encoded, some floats, and what blocks and columns add.
+  // Counts the source rows, the same encoded, some floats, and memory per block and column.
   uint64_t scratch_bytes() const {
     const Recoded& made = tensor_.recoded();
     const uint64_t rows = std::min(rows_at_a_time(grain()), grain().rows);
@@ -134,7 +134,7 @@ class WrittenTensor {
   }
 
  private:
-  // As the engine finds them, once.
+  // Finds the statistics once, as the engine does.
   Result<Stats> stats() const {
     const Recoded& made = tensor_.recoded();
     if (!needs_scan()) {
@@ -201,7 +201,7 @@ class WrittenSource final : public ComputedSource {
   size_t part_;
 };
 
-// A part of the entire tensor is the same from every band.
+// Reads a range. A part of the entire tensor is the same in every band.
 Status WrittenSource::read(uint64_t offset_bytes, std::span<std::byte> out) const {
   CKPT_TRY(check_range(offset_bytes, out.size()));
   const Grain& grain = of_->grain();

@@ -27,7 +27,7 @@ float scale_value(Dtype dtype, const std::byte* at) {
   return dtype == Dtype::kF16 ? float_from_f16(half) : float_from_bf16(half);
 }
 
-// Bytes of lines [first, first + count), from `begin` on in each, `size` of each.
+// Bytes of lines [first, first + count): `size` bytes from `begin` on in each line.
 struct Rectangle {
   uint64_t first, count, begin, size;
 };
@@ -44,7 +44,7 @@ Status read_rectangle(const Slice& from, uint64_t line_bytes, const Rectangle& p
   return {};
 }
 
-// The lines and numbers of a grid that rows [first, first + count) of the matrix need.
+// The lines and numbers of a grid that contain rows [first, first + count) of the matrix.
 struct Window {
   uint64_t outer_first, outer_count, inner_first, inner_count;
 };
@@ -56,14 +56,14 @@ Window window_of(bool is_transposed, uint64_t first, uint64_t count, uint64_t co
 
 uint64_t numbers_of_word(const CodeGrid& grid) { return uint64_t{grid.word_bytes} * 8 / grid.bits; }
 
-// The words of a window and where numbers are in them. Words that numbers run along are taken from
-// the one with the first number on.
+// Reads the words of a window and finds numbers in them. Words along a line are read from the one
+// with the first number on.
 class CodeReader {
  public:
   CodeReader(const CodeGrid& grid, const Window& window) : grid_(grid), window_(window) {}
 
   Status read() {
-    // Whole runs of numbers that end where a word does: eight words at most.
+    // The run that ends at a word boundary: at most eight words.
     const uint64_t run = grid_.keeps_to_words ? numbers_of_word(grid_) : 32;
     if (grid_.is_across) {
       first_number_ = window_.outer_first / run * run;
@@ -86,7 +86,7 @@ class CodeReader {
                           {window_.outer_first, window_.outer_count, begin, line_bytes_}, bytes_);
   }
 
-  // The number at a row, counted from the first of the window, and a column of the matrix.
+  // Returns the number at a row of the window and a column of the matrix.
   int32_t at(uint64_t row, uint64_t column) const {
     const uint32_t code = grid_.is_transposed ? number(column, row) : number(row, column);
     const bool is_negative = grid_.is_signed && (code >> (grid_.bits - 1)) != 0;
@@ -110,7 +110,7 @@ class CodeReader {
     return number / of_word * grid_.word_bytes * 8 + number % of_word * grid_.bits;
   }
 
-  // Byte `byte` of the bit stream that contains the number.
+  // Returns byte `byte` of the bit stream that contains the number.
   uint32_t byte_at(uint64_t outer, uint64_t inner, uint64_t byte) const {
     const uint64_t at = grid_.is_across ? byte / grid_.word_bytes * line_bytes_ +
                                               inner * grid_.word_bytes + byte % grid_.word_bytes
@@ -121,11 +121,11 @@ class CodeReader {
   const CodeGrid& grid_;
   Window window_;
   std::vector<std::byte> bytes_;
-  uint64_t line_bytes_ = 0;    // of `bytes_`
-  uint64_t first_number_ = 0;  // along the axis that words run, what `bytes_` begin with
+  uint64_t line_bytes_ = 0;    // in `bytes_`
+  uint64_t first_number_ = 0;  // first number in `bytes_`, along the axis of words
 };
 
-// Scales of rows [first, first + count), row after row of the grid, which begin with `first_row`.
+// The scales of rows [first, first + count), in rows of the grid, beginning with `first_row`.
 struct Scales {
   std::vector<float> values;
   uint64_t first_row = 0;
@@ -167,7 +167,7 @@ float rounded_to(Dtype dtype, float value) {
   return dtype == Dtype::kF16 ? float_from_f16(f16_from_float(value)) : value;
 }
 
-// Adds the bias of its group to each value of a row.
+// Adds to each value of a row the bias of its group.
 void add_biases(std::span<float> values, const std::vector<uint32_t>& groups, const float* biases,
                 Dtype dtype) {
   for (size_t k = 0; k < values.size(); ++k) {
@@ -175,7 +175,7 @@ void add_biases(std::span<float> values, const std::vector<uint32_t>& groups, co
   }
 }
 
-// Adding 0 would take the sign of -0.
+// Applies factor and addend. Skips adding 0, which would turn -0 into 0.
 void finish_row(std::span<float> values, const CodedMatrix& matrix) {
   for (float& value : values) {
     if (matrix.factor != 1) value *= matrix.factor;
@@ -244,7 +244,7 @@ Status CodedSource::decode_rows(uint64_t first, uint64_t count, std::span<float>
   return {};
 }
 
-// Floats of some rows, and what they are decoded from.
+// Counts floats for some rows, and the bytes that they are decoded from.
 void CodedSource::each_input(const TakeInput& take) const {
   take(matrix_.codes.bytes);
   if (matrix_.has_zeros()) take(matrix_.zeros.bytes);

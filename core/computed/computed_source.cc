@@ -67,8 +67,8 @@ void ComputedSource::take_window(std::span<const std::byte> window, uint64_t& of
   offset_bytes += size;
 }
 
-// Of its inputs, which are read one after the other, the hungriest; no more is asked of one at a
-// time than there is room for.
+// The memory of the input that needs most, since inputs are read one after the other. A request to
+// an input is never larger than the remaining room.
 uint64_t ComputedSource::scratch_bytes(uint64_t size_bytes) const {
   const uint64_t own = own_scratch_bytes(size_bytes);
   uint64_t most = 0;

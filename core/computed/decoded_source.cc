@@ -43,7 +43,7 @@ Status DecodedSource::read(uint64_t offset_bytes, std::span<std::byte> out) cons
       });
 }
 
-// Some blocks and their values.
+// Counts some blocks and their values.
 uint64_t DecodedSource::own_scratch_bytes(uint64_t size_bytes) const {
   const uint64_t most = std::max<uint64_t>(kValuesAtATime, codec_.block_values) * kValueBytes;
   return 2 * std::min(size_bytes + 2 * codec_.block_values * kValueBytes, most);
@@ -54,7 +54,7 @@ DecodedTensor::DecodedTensor(Tensor tensor) : tensor_(std::move(tensor)) {
   for (const std::vector<Slice>& slices : tensor_.stored().parts) parts_.emplace_back(slices);
 }
 
-// Whole bands at a time, at least one.
+// Decodes complete bands, at least one at a time.
 Status DecodedTensor::read(uint64_t offset_bytes, std::span<std::byte> out) const {
   CKPT_TRY(check_range(offset_bytes, out.size()));
   const Codec& codec = *tensor_.codec;
@@ -73,7 +73,7 @@ Status DecodedTensor::read(uint64_t offset_bytes, std::span<std::byte> out) cons
   return {};
 }
 
-// A band or more of floats, once more, and what they are decoded from.
+// Counts one or more bands of floats twice, and the bytes that they are decoded from.
 uint64_t DecodedTensor::own_scratch_bytes(uint64_t size_bytes) const {
   const uint64_t band_bytes = tensor_.codec->band_rows * tensor_.row_values() * kValueBytes;
   const uint64_t most = std::max(band_bytes, kValuesAtATime * kValueBytes);
@@ -83,7 +83,7 @@ uint64_t DecodedTensor::own_scratch_bytes(uint64_t size_bytes) const {
 Status DecodedTensor::decode_rows(uint64_t first, std::span<float> values) const {
   const uint64_t columns = tensor_.row_values();
   const uint64_t end = first + values.size() / columns;
-  // Rows that share elements with others are read to the end of the last of them.
+  // Rows that share elements with others are read up to the last of these.
   const uint64_t band = tensor_.codec->band_rows;
   const uint64_t whole_end = std::min((end + band - 1) / band * band, tensor_.rows());
   const PooledArray<float> all((whole_end - first) * columns);

@@ -1,9 +1,9 @@
-// Stored values of one type, read as F32: for tensors that are joined from several types.
+// Reads stored values of one type as F32, for tensors that are joined from several types.
 //
 //   bf16 in the file  00 3f | 80 3f | ...      read as f32  00 00 00 3f | 00 00 80 3f | ...
 //
 // Nothing is kept in memory; values are read and decoded on demand. Offsets and sizes are those of
-// the decoded bytes, and may cut through a value.
+// the decoded bytes, and may be within a value.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ namespace ckpt {
 
 class DecodedSource final : public ComputedSource {
  public:
-  // Requires: whole blocks of a codec that has one part, cut by rows and blocks, and a decoder.
+  // Requires: complete blocks of a codec with one part, split by rows and blocks, and a decoder.
   DecodedSource(Slice encoded, const Codec& codec);
 
   Status read(uint64_t offset_bytes, std::span<std::byte> out) const override;
@@ -37,7 +37,7 @@ class DecodedSource final : public ComputedSource {
   uint64_t block_bytes_;
 };
 
-// The same for a tensor whose codec has several parts, or rows that are coded together.
+// Does the same for a tensor whose codec has several parts, or rows that are coded together.
 class DecodedTensor final : public ComputedSource {
  public:
   // Requires: the tensor is Stored and its codec has a decoder.
@@ -59,25 +59,25 @@ class DecodedTensor final : public ComputedSource {
   std::vector<SliceIndex> parts_;
 };
 
-// The same values under the codec `f32`. Requires: the tensor is Stored, and its codec has a
+// Returns the same values with the codec `f32`. Requires: the tensor is Stored, and its codec has a
 // decoder.
 Tensor stored_as_f32(const Tensor& tensor, const Codec& f32);
 
-// A tensor as Stored values, whose rows can be cut and joined, and the operations on each value:
-// none if the tensor was Stored.
+// A tensor as Stored values, whose rows can be split and joined, and its operations on values: none
+// if the tensor was Stored.
 struct StoredValues {
-  Tensor values;  // F32 where the tensor was computed
+  Tensor values;  // F32 if the tensor was computed
   const Codec* codec = nullptr;
   std::vector<ValueOp> ops = {};
 
-  // `rows`, which were cut from or joined from such values, with the codec and operations of the
-  // tensor.
+  // Returns `rows`, which were split or joined from such values, with the tensor's codec and
+  // operations.
   Result<Tensor> back(Tensor rows) const;
   bool is_computed() const { return values.codec != codec || !ops.empty(); }
-  // Only storing the values as `codec` changes them.
+  // Whether the only change is rounding to `codec`.
   bool rounds_as_stored() const;
 };
-// Fails: kUnsupported: an operation depends on the position of the values.
+// Fails: kUnsupported: an operation depends on the position of values.
 Result<StoredValues> stored_values(const Tensor& tensor, const Codec& f32);
 
 }  // namespace ckpt

@@ -7,15 +7,15 @@
 namespace ckpt {
 namespace {
 
-// Two pieces of one source at most this far apart are read with one call: a seek costs more
-// than the bytes between.
+// Two pieces of a source that are at most this far apart are read together, because a seek costs
+// more than reading the bytes in between.
 constexpr uint64_t kMaxGapBytes = 64 << 10;
-// A run longer than this is not worth one buffer.
+// A longer run does not justify one buffer.
 constexpr uint64_t kMaxRunBytes = 32 << 20;
 
 using Pieces = std::vector<SliceIndex::Piece>;
 
-// End of the run that begins at `first`: pieces of one source, near each other, in file order.
+// The end of the run that begins at `first`: nearby pieces of one source, in file order.
 size_t run_end(const Pieces& pieces, size_t first) {
   const SliceIndex::Piece& head = pieces[first];
   uint64_t end_bytes = head.offset_bytes + head.size_bytes;
@@ -30,7 +30,7 @@ size_t run_end(const Pieces& pieces, size_t first) {
   return next;
 }
 
-// From the first byte to the last of pieces [first, end).
+// The bytes from the first to the last of pieces [first, end).
 uint64_t run_bytes(const Pieces& pieces, size_t first, size_t end) {
   uint64_t out = 0;
   for (size_t i = first; i < end; ++i) {
@@ -46,14 +46,14 @@ void sort_by_place(Pieces& pieces) {
   });
 }
 
-// So that what reserves them next finds room already.
+// Reserves room in advance from the pool, so that the next reservation fits.
 void make_room(AlignedBuffer& buffer, uint64_t size_bytes, BufferPool* pool) {
   if (pool == nullptr || buffer.capacity_bytes() >= size_bytes) return;
   pool->give(std::move(buffer));
   buffer = pool->take(size_bytes);
 }
 
-// Whether a run is one piece that its source puts where it belongs.
+// Whether a run is one piece that the source can read directly to its destination.
 bool is_read_in_place(const Pieces& pieces, size_t first, size_t end, bool is_cached) {
   const ByteSource& source = *pieces[first].source;
   return end == first + 1 && !is_cached && source.memory().empty() && source.reads_in_place();
@@ -65,7 +65,7 @@ uint64_t fetch_bytes(const ByteSource& source, uint64_t size_bytes) {
 
 Result<std::span<const std::byte>> fetch(const ByteSource& source, uint64_t offset_bytes,
                                          uint64_t size_bytes, GatherBuffers& buffers) {
-  // Direct reads begin and end between pages.
+  // Direct reads begin and end at page boundaries.
   if (source.memory().empty()) make_room(buffers.raw, size_bytes + 2 * kPageBytes, buffers.pool);
   if (buffers.cache == nullptr) return source.fetch(offset_bytes, size_bytes, buffers.raw);
   return buffers.cache->fetch(source, {offset_bytes, size_bytes, buffers.reading}, buffers.raw);

@@ -13,7 +13,7 @@
 
 namespace ckpt {
 
-// The slices of a part with their start positions. Immutable; shared by threads.
+// The slices of a part with their start positions. Immutable, so threads can share it.
 class SliceIndex {
  public:
   explicit SliceIndex(const std::vector<Slice>& slices);
@@ -23,9 +23,9 @@ class SliceIndex {
     const ByteSource* source;
     uint64_t offset_bytes;  // in the source
     uint64_t size_bytes;
-    uint64_t target_bytes;  // where it goes, from the start of the range
+    uint64_t target_bytes;  // destination, from the start of the range
   };
-  // The pieces of bytes [first, first + size). Requires: the range is inside.
+  // The pieces of bytes [first, first + size). Requires: the range is inside the part.
   std::vector<Piece> pieces(uint64_t first, uint64_t size) const;
 
  private:
@@ -33,13 +33,13 @@ class SliceIndex {
   std::vector<uint64_t> starts_;  // starts_[i] = bytes before slice i; one more entry at the end
 };
 
-// Memory that gather() uses; one for each thread and part.
+// The memory of gather(), for one thread and part.
 struct GatherBuffers {
-  BlockCache* cache = nullptr;  // to read through; may be null
+  BlockCache* cache = nullptr;  // cache to read through; may be null
   BlockCache::Reading reading = BlockCache::Reading::kFirst;
-  BufferPool* pool = nullptr;  // where its memory comes from; null: the system
-  AlignedBuffer raw;           // as read
-  AlignedBuffer ordered;       // pieces put in order
+  BufferPool* pool = nullptr;  // source of memory; null: the system
+  AlignedBuffer raw;           // bytes as read
+  AlignedBuffer ordered;       // pieces in order
 
   GatherBuffers() = default;
   explicit GatherBuffers(BufferPool& from) : pool(&from) {}
@@ -49,13 +49,13 @@ struct GatherBuffers {
   void give_back();  // to the pool, if there is one
 };
 
-// Bytes [first, first + size). The result is in `buffers` or in the source's own memory and is
-// good until the next call with these buffers. Fails as ByteSource::read does.
+// Returns bytes [first, first + size). The result is in `buffers` or in the source's own memory,
+// and valid until the next call with these buffers. Fails as ByteSource::read does.
 Result<std::span<const std::byte>> gather(const SliceIndex& index, uint64_t first, uint64_t size,
                                           GatherBuffers& buffers);
-// The memory that gather() needs, in the buffers and while it reads; 0 for bytes in memory.
+// The memory that gather() needs, in the buffers and while reading; 0 for bytes in memory.
 uint64_t gather_bytes(const SliceIndex& index, uint64_t first, uint64_t size);
-// The same, into the caller's memory. Requires: the part has out.size() bytes from `first` on.
+// Reads into the caller's memory. Requires: the part has out.size() bytes from `first` on.
 Status gather_into(const SliceIndex& index, uint64_t first, std::span<std::byte> out,
                    GatherBuffers& buffers);
 uint64_t gather_into_bytes(const SliceIndex& index, uint64_t first, uint64_t size, bool is_cached);

@@ -12,8 +12,8 @@
 namespace ckpt {
 namespace {
 
-// Bytes read of all lanes at a time, or of the rows of a tensor: as much as is requested at a
-// time, because lanes in another order are read best in long runs.
+// The number of bytes read from all lanes together, or of rows of a tensor: as many as are usually
+// requested, because reordered lanes are read best in long runs.
 constexpr uint64_t kTurnsBytes = 16 << 20;
 
 template <size_t kBytes>
@@ -69,7 +69,7 @@ class InterleavedSource final : public ComputedSource {
   }
 
  private:
-  // Whole turns from `first` on.
+  // Fills `out` with complete turns from `first` on.
   Status fill(uint64_t first, std::span<std::byte> out) const {
     const uint64_t turns = out.size() / turn_bytes_;
     uint64_t at = 0;
@@ -110,7 +110,7 @@ class RepackedPart final : public ComputedSource {
                      });
   }
   uint64_t size_bytes() const override { return bytes_of(codec_, part_, tensor_.rows()); }
-  // Bytes read, and the parts made from them, for the requested rows.
+  // Counts the bytes to read, and the parts made from them, for the requested rows.
   uint64_t own_scratch_bytes(uint64_t size_bytes) const override {
     const uint64_t row_bytes = bytes_of(*tensor_.codec, 0, 1);
     const uint64_t rows = divide_up(size_bytes, bytes_of(codec_, part_, 1)) + 1;

@@ -7,8 +7,8 @@
 
 namespace ckpt {
 
-// Returns a slice with the bytes of `slices` one after the other. It reads them on demand. A single
-// slice is returned as it is.
+// Returns a slice with the bytes of `slices` in sequence, read on demand. A single slice is
+// returned unchanged.
 Slice joined(const std::vector<Slice>& slices);
 
 }  // namespace ckpt

@@ -67,8 +67,8 @@ std::string LowRankSource::operation() const {
   return out;
 }
 
-// Room for the product of a strip and its rounded values, for `right` as stored and as floats, and
-// for rows of `left`. Norms of columns need their sums in addition.
+// Counts the product of a strip and its rounded values, `right` as stored and as floats, and rows
+// of `left`. Norms of columns need their sums in addition.
 uint64_t LowRankSource::change_bytes(uint64_t strip_values) const {
   constexpr uint64_t kFloat = sizeof(float);
   const uint64_t columns = base_.row_values();
@@ -131,7 +131,7 @@ Status LowRankSource::sum_columns(const Floats& right, std::vector<double>& squa
   return {};
 }
 
-// Read once, by the first who asks: a factor needs every row.
+// Read once, by the first caller, because each factor depends on every row.
 Result<LowRankSource::SharedFloats> LowRankSource::factors_of_columns() const {
   CKPT_ASSIGN(const SharedFloats right, this->right());
   const std::lock_guard lock(mutex_);

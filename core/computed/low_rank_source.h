@@ -1,15 +1,15 @@
-// Weights with a product of two narrow matrices added, computed while they are read: LoRA, merged.
+// Adds the product of two narrow matrices to weights while they are read: merges LoRA.
 //
 //   base [rows, columns] ── decode ─▶ W
 //   left [rows, rank] x right [rank, columns] · scale = D       (core/model/low_rank.h)
 //
 //   plain            W + D, rounded once to the base's type
-//   rounds_delta     D is rounded to that type first (embeddings, stacked experts)
+//   rounds_delta     D is first rounded to that type (embeddings, stacked experts)
 //   magnitudes m     V = W + D;  (m[i] / |V[i]|) · V, the quotient first (DoRA)
-//   column_norms     the same with the norm of each column, over all rows (DoRA of embeddings)
+//   column_norms     the same with the norm of each column over all rows (DoRA of embeddings)
 //
-// `left` is read as far as rows are requested; `right` is kept in memory while any thread works
-// with it. Sums of squares are doubles in eight interleaved runs, so that they do not depend on the
+// `left` is read as far as rows are requested; `right` is kept in memory while any thread uses it.
+// Sums of squares are doubles in eight interleaved runs, so that they do not depend on the
 // processor.
 #pragma once
 
@@ -29,18 +29,18 @@ struct LowRankUpdate {
   Tensor left, right;  // Stored, plain floats
   float scale = 1, divisor = 1;
   bool rounds_delta = false;
-  std::optional<Tensor> magnitudes = {};  // Stored, plain floats: one a row, or one a column
+  std::optional<Tensor> magnitudes = {};  // Stored, plain floats: one per row, or one per column
   bool column_norms = false;
 };
 
 class LowRankSource final : public MergedSource {
  public:
-  // Requires: what MergedSource requires; the shapes of base and update fit each other.
+  // Requires: what MergedSource requires; base and update have compatible shapes.
   LowRankSource(Tensor base, LowRankUpdate update, LowRankProduct product);
 
   void each_input(const TakeInput& take) const override;
   std::string operation() const override;
-  // Fails: kUnsupported: the update has norms of columns, which need all rows; as with_low_rank.
+  // Fails: kUnsupported: the update uses norms of columns, which need all rows; as with_low_rank.
   Result<Tensor> changed(const Tensor& rows, uint64_t first) const override;
 
  private:
@@ -61,8 +61,8 @@ class LowRankSource final : public MergedSource {
   mutable SharedFloats column_factors_;
 };
 
-// `base` with `update` applied; Stored, of the same type. Fails: kCorrupt for shapes that do not
-// fit each other; kUnsupported for a base or factors that are not Stored plain floats.
+// Returns `base` with `update` applied; Stored, of the same type. Fails: kCorrupt for incompatible
+// shapes; kUnsupported for a base or factors that are not Stored plain floats.
 Result<Tensor> with_low_rank(const Tensor& base, LowRankUpdate update, LowRankProduct product);
 
 }  // namespace ckpt

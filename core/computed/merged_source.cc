@@ -8,7 +8,7 @@
 namespace ckpt {
 namespace {
 
-// Weights are changed in strips of so many values, which fit into a processor's cache.
+// Weights are changed in strips of this many values, which fit into a processor's cache.
 constexpr uint64_t kMergedStripValues = 128 << 10;
 
 }  // namespace
@@ -44,7 +44,7 @@ uint64_t MergedSource::strip_rows() const {
   return std::clamp<uint64_t>(most, 1, std::max<uint64_t>(1, base_.rows()));
 }
 
-// Room for the bytes of the base, for a strip as floats, and for the same strip when rounded.
+// Counts the bytes of the base, a strip as floats, and the same strip rounded.
 uint64_t MergedSource::own_scratch_bytes(uint64_t size_bytes) const {
   const uint64_t strip = strip_rows() * base_.row_values();
   const uint64_t read = std::min(size_bytes + 2 * row_bytes(), this->size_bytes());
@@ -64,7 +64,7 @@ Status MergedSource::merge(uint64_t first, std::span<const std::byte> raw,
 Status MergedSource::read(uint64_t offset_bytes, std::span<std::byte> out) const {
   CKPT_TRY(check_range(offset_bytes, out.size()));
   if (out.empty()) return {};
-  CKPT_ASSIGN(const std::shared_ptr<const void> kept, hold());  // for all strips
+  CKPT_ASSIGN(const std::shared_ptr<const void> kept, hold());  // shared by all strips
   const uint64_t first = offset_bytes / row_bytes();
   const uint64_t end = (offset_bytes + out.size() + row_bytes() - 1) / row_bytes();
   GatherBuffers buffers(BufferPool::shared());

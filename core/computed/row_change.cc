@@ -60,7 +60,7 @@ class RowChangeSource final : public MergedSource {
     return {};
   }
 
-  // Room for the factors as they are stored, and as floats.
+  // Counts the factors as stored and as floats.
   uint64_t change_bytes(uint64_t strip_values) const override {
     uint64_t values = 3 * strip_values + change_.prepared_values;
     for (const Tensor& factor : change_.factors) values += 2 * factor.values();
@@ -69,7 +69,7 @@ class RowChangeSource final : public MergedSource {
 
   RowChange change_;
   LowRankProduct product_;
-  uint64_t first_;  // of the rows that the change is for
+  uint64_t first_;  // first row that the change applies to
   mutable std::mutex mutex_;
   mutable std::weak_ptr<const RowChange::Held> held_;
 };

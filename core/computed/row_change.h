@@ -1,7 +1,7 @@
-// Adapters that add no product to a weight: each row is computed again from itself and from the
-// adapter's small factors, while the weight is read.
+// Applies adapters that do not add a product: each row is computed from itself and the adapter's
+// small factors while the weight is read.
 //
-//   factors ── read, prepare ─▶ floats in memory     once, while any thread works with them
+//   factors ── read, prepare ─▶ floats in memory     once, while any thread uses them
 //   row i of the weight ── apply ─▶ the new row
 #pragma once
 
@@ -23,13 +23,13 @@ struct RowChange {
     LowRankProduct product = nullptr;
   };
 
-  std::string_view method;       // its name, which says what `prepare` and `apply` compute
+  std::string_view method;       // determines what `prepare` and `apply` compute
   std::vector<Tensor> factors;   // Stored plain floats
-  std::vector<double> numbers;   // of the configuration
-  uint64_t prepared_values = 0;  // how many values `prepare` adds to the factors
+  std::vector<double> numbers;   // from the configuration
+  uint64_t prepared_values = 0;  // number of values that `prepare` adds
   void (*prepare)(Held&) = nullptr;
-  // Changes `rows`, which begin with row `first` of the weight. Takes no more memory than three
-  // times that of `rows`.
+  // Changes `rows`, the first of which is row `first` of the weight. Uses at most three times the
+  // memory of `rows`.
   void (*apply)(const Held&, uint64_t first, FloatRows rows) = nullptr;
 };
 

@@ -9,10 +9,10 @@
 namespace ckpt {
 namespace {
 
-// Bytes read, and bytes put in order, at a time.
+// The number of bytes that are read and reordered together.
 constexpr uint64_t kSpanBytes = 4 << 20;
 
-// Elements that lie `step` elements apart.
+// Elements that are `step` elements apart.
 template <class Byte>
 struct Spread {
   Byte* at;
@@ -43,7 +43,7 @@ Status check_stored(const Tensor& tensor) {
       tensor.name);
 }
 
-// The element behind the last one of the grid; nullopt beyond 64 bits.
+// The end of the grid's last element; nullopt beyond 64 bits.
 std::optional<uint64_t> end_of(const StridedGrid& grid) {
   std::optional<uint64_t> end = add(grid.first, 1);
   for (size_t axis = 0; axis < 3 && end; ++axis) {
@@ -59,8 +59,8 @@ uint64_t StridedSource::size_bytes() const {
   return grid_.sizes[0] * grid_.sizes[1] * grid_.sizes[2] * element_bytes_;
 }
 
-// Columns [column, column + columns) of some rows, by one read of everything between the first and
-// the last of them.
+// Reads columns [column, column + columns) of some rows with one read of everything between the
+// first and the last of them.
 Status StridedSource::pick(const Rows& rows, uint64_t column, uint64_t columns,
                            std::span<std::byte> out) const {
   const auto [outer_stride, row_stride, column_stride] = grid_.strides;
@@ -86,8 +86,8 @@ Status StridedSource::pick(const Rows& rows, uint64_t column, uint64_t columns,
   return {};
 }
 
-// As many rows or columns at a time as one read of bounded size reaches; one, where most of what
-// lies between them is not asked for.
+// Fills `out` with as many rows or columns at a time as a read of bounded size covers, or with
+// single ones if most bytes between them are not requested.
 Status StridedSource::fill(const Rows& rows, std::span<std::byte> out) const {
   const auto [outer_stride, row_stride, column_stride] = grid_.strides;
   const uint64_t columns = grid_.sizes[2];

@@ -1,4 +1,4 @@
-// Elements of a source in another order: a transposed matrix, every second row.
+// Reads elements of a source in another order: a transposed matrix, every second row.
 //
 //   element (i, j, k) of the grid is at  first + i strides[0] + j strides[1] + k strides[2]
 //   {2, 3} transposed:  sizes {1, 3, 2}, strides {0, 1, 3}
@@ -19,13 +19,13 @@ namespace ckpt {
 
 struct StridedGrid {
   uint64_t first = 0;
-  std::array<uint64_t, 3> sizes = {};    // outermost first, none of them 0
+  std::array<uint64_t, 3> sizes = {};    // outermost first, all above 0
   std::array<uint64_t, 3> strides = {};  // in elements
 };
 
 class StridedSource final : public ComputedSource {
  public:
-  // Requires: every element of the grid is in `from`.
+  // Requires: every element of the grid is inside `from`.
   StridedSource(Slice from, uint64_t element_bytes, const StridedGrid& grid)
       : from_(std::move(from)), element_bytes_(element_bytes), grid_(grid) {}
 
@@ -43,7 +43,7 @@ class StridedSource final : public ComputedSource {
 
  private:
   struct Rows {
-    uint64_t outer, first, count;  // rows of one matrix of the grid
+    uint64_t outer, first, count;  // rows of one matrix in the grid
   };
   Status fill(const Rows& rows, std::span<std::byte> out) const;
   Status pick(const Rows& rows, uint64_t column, uint64_t columns, std::span<std::byte> out) const;
@@ -53,13 +53,13 @@ class StridedSource final : public ComputedSource {
   StridedGrid grid_;
 };
 
-// Values of `tensor` in the order of `grid`, whose sizes become the shape. Fails: kUnsupported: the
-// tensor is computed, or stored in another way than value after value; kCorrupt: the grid leaves
+// Returns values of `tensor` in the order of `grid`, whose sizes become the shape. Fails:
+// kUnsupported: the tensor is computed, or not stored value by value; kCorrupt: the grid exceeds
 // the tensor.
 Result<Tensor> take_grid(const Tensor& tensor, const StridedGrid& grid);
 
-// Rows first, first + step, first + 2 step, ... of `tensor`, as {rows, row_values}, whatever it is
-// stored as. Fails: kUnsupported: the tensor is computed, or rows share an element of a part.
+// Returns rows first, first + step, first + 2 step, ... of `tensor` as {rows, row_values}, for any
+// codec. Fails: kUnsupported: the tensor is computed, or rows share an element of a part.
 Result<Tensor> take_every(const Tensor& tensor, uint64_t first, uint64_t step);
 
 }  // namespace ckpt

@@ -8,16 +8,16 @@
 namespace ckpt {
 namespace {
 
-constexpr uint64_t kTransposedBytes = 8 << 20;  // of the result, put in order at a time
-constexpr uint64_t kStoredBytes = 1 << 20;  // read and decoded at a time
+constexpr uint64_t kTransposedBytes = 8 << 20;  // bytes of the result per step
+constexpr uint64_t kStoredBytes = 1 << 20;  // bytes to read and decode per step
 
-// `in` is rows x columns; element (row, column) goes to out[column * out_columns + row].
+// `in` is rows x columns; element (row, column) is stored at out[column * out_columns + row].
 struct Turn {
   uint64_t rows, columns, out_columns;
 };
 
 void turn(std::span<const float> in, const Turn& shape, float* out) {
-  constexpr uint64_t kTile = 16;  // floats of a cache line
+  constexpr uint64_t kTile = 16;  // floats per cache line
   for (uint64_t row = 0; row < shape.rows; row += kTile) {
     const uint64_t count = std::min(kTile, shape.rows - row);
     for (uint64_t column = 0; column < shape.columns; ++column) {
@@ -45,7 +45,8 @@ TransposedSource::TransposedSource(Tensor tensor) : tensor_(std::move(tensor)) {
   for (const std::vector<Slice>& slices : tensor_.stored().parts) parts_.emplace_back(slices);
 }
 
-// Values of the window in rows [first_row, first_row + out.size() / window.count) of its matrix.
+// Decodes values of the window in rows [first_row, first_row + out.size() / window.count) of its
+// matrix.
 Status TransposedSource::decode(const Window& window, uint64_t first_row,
                                 std::span<float> out) const {
   const uint64_t rows = out.size() / window.count;
@@ -70,7 +71,7 @@ Status TransposedSource::decode(const Window& window, uint64_t first_row,
   return {};
 }
 
-// Whole blocks of columns, and what is read, cut and decoded for some of them.
+// Counts complete blocks of columns, and memory to read, split and decode some of them.
 uint64_t TransposedSource::own_scratch_bytes(uint64_t size_bytes) const {
   const uint64_t block_bytes = tensor_.codec->block_values * tensor_.shape[1] * sizeof(float);
   const uint64_t transposed =

@@ -1,5 +1,5 @@
 // A stack of matrices with rows and columns exchanged, decoded to F32: experts whose codes are
-// stored as [out, in] and whose floats as [in, out].
+// stored as [out, in] but whose floats are [in, out].
 //
 //   stored  [n, rows, columns], of any codec whose blocks are in rows      read as  f32 [n,
 //   columns, rows]
@@ -20,7 +20,8 @@ namespace ckpt {
 
 class TransposedSource final : public ComputedSource {
  public:
-  // Whether it can read such a tensor: Stored, three axes, no scale that rows or a whole row share.
+  // Whether the tensor can be read: Stored, three axes, no scale shared by rows or by an entire
+  // row.
   static bool takes(const Tensor& tensor);
   // Requires: takes(tensor).
   explicit TransposedSource(Tensor tensor);
@@ -36,7 +37,7 @@ class TransposedSource final : public ComputedSource {
   const Tensor& tensor() const { return tensor_; }
 
  private:
-  // Columns [first, first + count) of one stored matrix, whole blocks.
+  // Columns [first, first + count) of one stored matrix, in complete blocks.
   struct Window {
     uint64_t matrix, first, count;
   };

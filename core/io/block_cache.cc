@@ -8,7 +8,7 @@
 namespace ckpt {
 namespace {
 
-// Large enough for a disk, small enough that the ends of chunks share few.
+// Large enough for a disk, but small enough that few ends of chunks share a block.
 constexpr uint64_t kBlockBytes = 2 << 20;
 
 }  // namespace
@@ -22,7 +22,7 @@ Status BlockCache::load(const ByteSource& source, uint64_t number, Block& block)
   return {};
 }
 
-// Readers that still hold it keep it alive.
+// Removes a block from the cache. Readers that still hold it keep it alive.
 void BlockCache::forget(const Key& key) {
   const auto found = blocks_.find(key);
   kept_bytes_ -= found->second->bytes.size();
@@ -30,8 +30,8 @@ void BlockCache::forget(const Key& key) {
   blocks_.erase(found);
 }
 
-// Makes room for so many bytes, as far as there is something to go. Of what is read twice that is
-// the ends of tensors, whose blocks hold other things too, which nobody reads.
+// Makes room for this many bytes if possible. Blocks at the ends of tensors, which are read twice,
+// go first, because they also contain bytes that nobody reads.
 void BlockCache::evict(uint64_t room_bytes) {
   auto oldest = by_use_.end();
   while (kept_bytes_ + room_bytes > capacity_bytes_ && oldest != by_use_.begin()) {
@@ -43,7 +43,7 @@ void BlockCache::evict(uint64_t room_bytes) {
   }
 }
 
-// Bytes of a block that nobody will ask for again.
+// Notes bytes of a block that will not be read again.
 void BlockCache::was_read(const Key& key, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   const auto found = blocks_.find(key);
@@ -52,8 +52,8 @@ void BlockCache::was_read(const Key& key, uint64_t bytes) {
   if (found->second->unread_bytes == 0) forget(key);
 }
 
-// Whether a range that is read twice has no part in the cache and gets none; else `promised` is the
-// room that is held for it until it has been read.
+// Whether a range that is read twice has no part in the cache and gets none; otherwise `promised`
+// is the room reserved until it has been read.
 bool BlockCache::bypasses_cache(const ByteSource& source, const Range& range, uint64_t& promised) {
   if (use_ != Use::kTwice) return false;
   const std::lock_guard lock(mutex_);
@@ -73,7 +73,7 @@ bool BlockCache::bypasses_cache(const ByteSource& source, const Range& range, ui
   return true;
 }
 
-// Null: it is not there, and has no room held for it.
+// Returns null if the block is not cached and has no reserved room.
 Result<BlockCache::SharedBlock> BlockCache::block(const ByteSource& source, uint64_t number,
                                                   bool is_kept) {
   const Key key{&source, number};
@@ -84,7 +84,7 @@ Result<BlockCache::SharedBlock> BlockCache::block(const ByteSource& source, uint
       by_use_.splice(by_use_.begin(), by_use_, held->used);
       return held;
     }
-    loaded_.wait(lock);  // another thread is at it; gone afterwards if that failed
+    loaded_.wait(lock);  // another thread loads it; if that fails, it is missing
   }
   if (!is_kept) return SharedBlock();
   const SharedBlock fresh = std::make_shared<Block>(pool_);
@@ -138,7 +138,7 @@ Result<std::span<const std::byte>> BlockCache::fetch(const ByteSource& source, c
   return bytes;
 }
 
-// Blocks in memory that the range shares with its neighbors count as read, too.
+// Blocks in memory that the range shares with its neighbors also count as read.
 bool BlockCache::take_from_disk(const ByteSource& source, const Range& range,
                                 std::span<std::byte> out) {
   if (!disk_->take(source, range.offset_bytes, out)) return false;
@@ -151,7 +151,8 @@ bool BlockCache::take_from_disk(const ByteSource& source, const Range& range,
   return true;
 }
 
-// Neighbors share blocks: what has no room is read for itself, else one would bring in the next.
+// Adjacent ranges share blocks, so a range without room is read separately; otherwise one range
+// would load the next one's blocks.
 Status BlockCache::copy(const ByteSource& source, const Range& range, std::byte* out, bool is_kept,
                         bool& is_whole) {
   for (uint64_t done = 0; done < range.size_bytes;) {

@@ -12,9 +12,9 @@
 namespace ckpt {
 namespace {
 
-constexpr uint64_t kHugeBytes = 4 << 20;  // holds a huge page, wherever it begins
+constexpr uint64_t kHugeBytes = 4 << 20;  // contains a huge page at any address
 
-// Few sizes, so that buffers fit what comes after: a sixteenth of a power of two apart.
+// Rounds to few sizes, so that buffers can be reused: a sixteenth of a power of two apart.
 uint64_t usual_size(uint64_t size_bytes) {
   const uint64_t step = std::bit_floor(std::max<uint64_t>(size_bytes, 1)) / 16;
   return round_up(std::max<uint64_t>(size_bytes, 1), std::max(step, kPageBytes));
@@ -34,8 +34,8 @@ std::byte* AlignedBuffer::reserve(uint64_t size_bytes) {
   memory_ = static_cast<std::byte*>(::operator new (wanted, std::align_val_t{kPageBytes}));
   capacity_ = wanted;
   all_bytes_.fetch_add(wanted, std::memory_order_relaxed);
-  // Direct I/O looks up every page of its memory: a tenth of a copy's CPU time when they are
-  // small. A wish that the system may refuse.
+  // Direct I/O looks up every page of its memory: a tenth of a copy's CPU time with small pages.
+  // The system may ignore this advice.
   if (wanted >= kHugeBytes) (void)::madvise(memory_, wanted, MADV_HUGEPAGE);
   return memory_;
 }
@@ -67,7 +67,7 @@ AlignedBuffer BufferPool::remove(Sizes::iterator found) {
   return out;
 }
 
-// As far as there are free ones.
+// Frees unused buffers, as far as there are any.
 void BufferPool::shrink_to(uint64_t all_bytes) {
   while (!free_.empty() && AlignedBuffer::all_bytes() > all_bytes) {
     (void)remove(sizes_.lower_bound(free_.front().capacity_bytes()));
@@ -80,11 +80,11 @@ AlignedBuffer BufferPool::take(uint64_t size_bytes) {
     const std::lock_guard lock(mutex_);
     const auto found = sizes_.lower_bound(size_bytes);
     if (found != sizes_.end() && found->first <= wanted + wanted / 4) {
-      return remove(std::prev(sizes_.upper_bound(found->first)));  // the one used last
+      return remove(std::prev(sizes_.upper_bound(found->first)));  // the most recently used one
     }
     shrink_to(limit_bytes() - std::min(limit_bytes(), wanted));
   }
-  // Of what was asked for here, whatever is reserved later: so it fits the next who asks for that.
+  // Sized for this request, whatever is reserved later, so that it fits the next equal request.
   AlignedBuffer fresh;
   fresh.reserve(size_bytes);
   return fresh;

@@ -1,7 +1,7 @@
-// Page-aligned memory that is reused: the engine's large buffers.
+// Page-aligned memory that is reused for the engine's large buffers.
 //
-// A new buffer of some MiB costs a page fault for every 4 KiB, which for a fast encoder is a tenth
-// of the run, so buffers return to a pool instead of the system. BufferPool is thread-safe.
+// A new buffer of some MiB costs a page fault per 4 KiB, which for a fast encoder is a tenth of the
+// run. So buffers return to a pool instead of the system. BufferPool is thread-safe.
 #pragma once
 
 #include <atomic>
@@ -15,9 +15,9 @@
 
 namespace ckpt {
 
-inline constexpr uint64_t kPageBytes = 4096;  // alignment that direct I/O asks for
+inline constexpr uint64_t kPageBytes = 4096;  // alignment required by direct I/O
 
-// Grows, never shrinks; contents are lost when it grows.
+// Memory that grows but never shrinks. Growing discards the content.
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;
@@ -30,10 +30,10 @@ class AlignedBuffer {
   }
   ~AlignedBuffer();
 
-  // At least `size_bytes`, aligned to kPageBytes.
+  // Returns at least `size_bytes`, aligned to kPageBytes.
   std::byte* reserve(uint64_t size_bytes);
   uint64_t capacity_bytes() const { return capacity_; }
-  // All buffers of the process.
+  // The size of all buffers in the process.
   static uint64_t all_bytes() { return all_bytes_.load(std::memory_order_relaxed); }
 
  private:
@@ -47,8 +47,8 @@ class AlignedBuffer {
   static inline std::atomic<uint64_t> all_bytes_{0};
 };
 
-// Free buffers may fill the part of a limit that used ones leave. A small request never gets a
-// large buffer, because hundreds of pieces wait to be hashed.
+// Keeps free buffers within the part of a limit that used ones leave. A small request never gets a
+// large buffer, because hundreds of pieces may wait to be hashed.
 class BufferPool {
  public:
   static constexpr uint64_t kUsualBytes = uint64_t{96} << 20;
@@ -59,10 +59,10 @@ class BufferPool {
   // the initial limit if there are none.
   void begin_share(uint64_t limit_bytes);
   void end_share(uint64_t limit_bytes);
-  // The pool of everything that reads and writes tensors in this process.
+  // The pool for all code in this process that reads and writes tensors.
   static BufferPool& shared();
 
-  // A used buffer of at least `size_bytes` and not much more, if there is one.
+  // Returns an unused buffer of `size_bytes` or slightly more, if there is one.
   AlignedBuffer take(uint64_t size_bytes);
   void give(AlignedBuffer buffer);
   uint64_t free_bytes() const;
@@ -79,11 +79,11 @@ class BufferPool {
   const uint64_t idle_limit_bytes_;
   uint64_t shares_ = 0, shares_bytes_ = 0;  // a share may be of 0 bytes
   Free free_;    // longest unused first
-  Sizes sizes_;  // the same by capacity, equal ones by age
+  Sizes sizes_;  // by capacity, then by age
   uint64_t free_bytes_ = 0;
 };
 
-// Memory for some values from the shared pool, not initialized.
+// Uninitialized memory for some values from the shared pool.
 template <class T>
 class PooledArray {
  public:
@@ -102,8 +102,8 @@ class PooledArray {
   std::span<T> values_;
 };
 
-// Bytes for `offset_bytes` of a file, in memory that is aligned like the file: address and offset
-// agree modulo kPageBytes, so that entire pages can be written directly.
+// Bytes for position `offset_bytes` of a file, in memory that is aligned like the file: address and
+// offset are equal modulo kPageBytes, so that entire pages can be written directly.
 struct Piece {
   AlignedBuffer buffer;
   uint64_t offset_bytes = 0;

@@ -20,7 +20,7 @@ namespace {
 std::string errno_text() { return std::strerror(errno); }
 
 Result<Descriptor> open_for_reading(const std::filesystem::path& path) {
-  // O_NONBLOCK: a named pipe in a model folder must not make us wait for its writer.
+  // O_NONBLOCK, so that a named pipe in a model folder does not make us wait for its writer.
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.is_open()) return file;
   return open_failure(path, errno);
@@ -58,8 +58,8 @@ class File final : public ByteSource {
     return {};
   }
 
-  // Bytes in the page cache are copied from there; others are read past it, so that a
-  // model larger than memory neither fills the cache nor pays for a copy.
+  // Copies bytes that are in the page cache and reads others directly, so that a model larger than
+  // memory neither fills the cache nor pays for a copy.
   Result<std::span<const std::byte>> fetch(uint64_t offset_bytes, uint64_t size_bytes,
                                            AlignedBuffer& scratch) const override {
     CKPT_TRY(check_range(offset_bytes, size_bytes));
@@ -83,10 +83,10 @@ class File final : public ByteSource {
   uint64_t size_bytes() const override { return size_bytes_; }
   const std::string& name() const override { return path_; }
   const FileState* file_state() const override { return &state_; }
-  bool reads_in_place() const override { return false; }  // fetch() reads pages directly
+  bool reads_in_place() const override { return false; }  // fetch() can read pages directly
 
  private:
-  // Where the file system refuses direct I/O, everything goes through the page cache.
+  // If the file system refuses direct I/O, everything is read through the page cache.
   OpenOnDemand::OpenedFile with_direct(Descriptor plain) const {
     Descriptor direct;
     if (size_bytes_ >= kMinDirectBytes) direct = open_direct(plain, O_RDONLY);
@@ -104,8 +104,8 @@ class File final : public ByteSource {
     return ::preadv2(file.get(), &target, 1, static_cast<off_t>(offset_bytes), RWF_NOWAIT) > 0;
   }
 
-  // Whole pages into aligned memory. False when the device would rather not; the caller then reads
-  // through the page cache, which also finds the words for what is wrong.
+  // Reads entire pages into aligned memory. Returns false if the device cannot; the caller then
+  // reads through the page cache, where errors are reported.
   bool read_direct(const Descriptor& file, uint64_t offset_bytes, std::byte* out,
                    uint64_t size_bytes) const {
     const uint64_t end = std::min(offset_bytes + size_bytes, size_bytes_);

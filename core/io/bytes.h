@@ -1,4 +1,4 @@
-// Where bytes come from: files and blobs, read at any offset from any thread.
+// Sources of bytes: files and blobs, readable at any offset from any thread.
 #pragma once
 
 #include <cstddef>
@@ -18,64 +18,64 @@ namespace ckpt {
 
 class ComputedSource;
 
-// A run of bytes of known size. Thread-safe: many threads may call read() at the same time.
+// A source of known size. Thread-safe: many threads may call read() at the same time.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  // Fills `out` from `offset_bytes` on. Fails: kCorrupt when the range passes the end; kIo.
+  // Fills `out` from `offset_bytes` on. Fails: kCorrupt if the range exceeds the source; kIo.
   virtual Status read(uint64_t offset_bytes, std::span<std::byte> out) const = 0;
   virtual uint64_t size_bytes() const = 0;
-  // For error messages: the path of the file, or a description of the blob.
+  // The name in error messages: the path of the file, or a description of the blob.
   virtual const std::string& name() const = 0;
-  // The same bytes in memory, or empty when they are not in memory.
+  // The bytes in memory; empty if they are not in memory.
   virtual std::span<const std::byte> memory() const { return {}; }
-  // Bytes [offset, offset + size) without a copy where that is possible: in the source's own
-  // memory, or read into `scratch` at whatever alignment suits the device. Good until `scratch` is
-  // used again. Fails as read() does.
+  // Returns bytes [offset, offset + size), without a copy if possible: in the source's own memory,
+  // or read into `scratch` with an alignment that suits the device. Valid until `scratch` is used
+  // again. Fails as read() does.
   virtual Result<std::span<const std::byte>> fetch(uint64_t offset_bytes, uint64_t size_bytes,
                                                    AlignedBuffer& scratch) const;
-  // Whether read() costs no more than fetch().
+  // Whether read() is as fast as fetch().
   virtual bool reads_in_place() const { return true; }
-  // About how much memory read() needs in addition to `out` for so many bytes.
+  // The approximate memory that read() needs in addition to `out` for this many bytes.
   virtual uint64_t scratch_bytes(uint64_t /*size_bytes*/) const { return 0; }
-  // Identity of the file when it was opened; nullptr for sources other than files.
+  // The state of the file when it was opened; nullptr for sources other than files.
   virtual const FileState* file_state() const { return nullptr; }
-  // The source that computes bytes from others (core/computed/computed_source.h); nullptr if they
-  // are stored.
+  // Returns this source if it computes bytes (core/computed/computed_source.h); nullptr if they are
+  // stored.
   virtual const ComputedSource* computed() const { return nullptr; }
 
  protected:
-  // Fails: kCorrupt where the source does not have all these bytes.
+  // Fails: kCorrupt if the range exceeds the source.
   Status check_range(uint64_t offset_bytes, uint64_t wanted_bytes) const;
 };
 
 using SharedSource = std::shared_ptr<const ByteSource>;
 
-// kOwn: a file that this program created and may write or remove before it ends; check_files_read()
-// skips it.
+// kOwn marks a file that this program created and may write or remove before it ends;
+// check_files_read() skips it.
 enum class ReadAs : uint8_t { kInput, kOwn };
-// Opens a regular file (links are followed) for reading. Fails: kIo; kUsage for a folder.
+// Opens a regular file for reading, following links. Fails: kIo; kUsage for a folder.
 Result<SharedSource> open_file(const std::filesystem::path& path, ReadAs what = ReadAs::kInput);
-// The same for a file that was opened at `path`.
+// Does the same with a descriptor that was opened at `path`.
 Result<SharedSource> open_file(Descriptor descriptor, const std::filesystem::path& path,
                                ReadAs what = ReadAs::kInput);
 
-// Bytes made while planning: a header, a computed tensor.
+// A source of bytes made while planning: a header, a computed tensor.
 SharedSource make_blob(std::string name, std::vector<std::byte> bytes);
 
-// A run of bytes inside a source.
+// A range of bytes in a source.
 struct Slice {
   SharedSource source;
   uint64_t offset_bytes = 0;
   uint64_t size_bytes = 0;
   bool operator==(const Slice&) const = default;
 };
-// All bytes of `source`.
+// A slice with all bytes of `source`.
 Slice entire(const SharedSource& source);
 
-// The whole of a source, as text. Fails: kUnsupported above `limit_bytes`; kIo.
+// Reads an entire source as text. Fails: kUnsupported above `limit_bytes`; kIo.
 Result<std::string> read_text(const ByteSource& source, uint64_t limit_bytes);
-// The same of the file at `path`, such as a key or a recipe. Fails also: as open_file().
+// Does the same with the file at `path`, such as a key or a recipe. Fails also: as open_file().
 Result<std::string> read_small(const std::filesystem::path& path, uint64_t limit_bytes);
 
 }  // namespace ckpt

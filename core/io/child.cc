@@ -26,7 +26,7 @@ int Child::start(char* const* words) {
 
 std::string Child::wait() const {
   int status = 0;
-  // Where SIGCHLD is ignored, the system does not keep how a child ended.
+  // If SIGCHLD is ignored, the system does not keep a child's exit status.
   if (retried([&] { return ::waitpid(id_, &status, 0); }) < 0) {
     return fmt::format("ended, nobody knows how: {}", std::strerror(errno));
   }

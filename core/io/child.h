@@ -1,4 +1,4 @@
-// Another program that is started and waited for.
+// Starts another program and waits for it.
 #pragma once
 
 #include <spawn.h>
@@ -16,11 +16,11 @@ class Child {
   ~Child() { ::posix_spawn_file_actions_destroy(&files_); }
 
   posix_spawn_file_actions_t* files() { return &files_; }
-  // Looks the first word up in PATH; a null pointer ends `words`. Signals that this process ignores
-  // do what they usually do there. Returns 0 or an errno.
+  // Looks up the first word in PATH; a null pointer ends `words`. Restores the default action of
+  // signals that this process ignores. Returns 0 or an errno.
   int start(char* const* words);
-  // Requires: it was started. Waits until it ends, and returns "ended with exit code 7" or the
-  // like; empty for exit code 0.
+  // Requires: start() succeeded. Waits for the end and returns a text such as "ended with exit code
+  // 7"; empty for exit code 0.
   std::string wait() const;
 
  private:

@@ -9,7 +9,7 @@
 namespace ckpt {
 namespace {
 
-// Windows grow: the header of many a shard is in the first, and a server sends no more then.
+// Windows grow: most shards' headers fit into the first one, so a server sends no more than that.
 constexpr uint64_t kFirstWindowBytes = 16 << 10, kWindowBytes = 64 << 10;
 constexpr char kHint[] = "downloading it again";
 
@@ -85,7 +85,7 @@ Result<uint64_t> Cursor::count_u32(uint64_t min_bytes_each, uint64_t limit) {
 }
 
 Result<std::vector<std::byte>> Cursor::bytes(uint64_t size_bytes) {
-  // Checked before the buffer is made: take() would come too late.
+  // Checked before allocating the buffer; take() would check too late.
   if (size_bytes > left_bytes()) return ends_early(size_bytes);
   std::vector<std::byte> out(size_bytes);
   CKPT_TRY(take(out));

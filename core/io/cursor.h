@@ -1,6 +1,6 @@
-// The only reader of numbers from untrusted bytes.
+// The only reader of numbers in untrusted bytes.
 //
-// Reads little-endian numbers and strings from the start of a source, through a window, so that a
+// Reads little-endian numbers and strings from the start of a source through a window, so that a
 // header of any size needs a bounded buffer. Every read checks the remaining size. Every error
 // names the position in the file, and reports if the file is truncated. Not thread-safe.
 #pragma once
@@ -16,7 +16,7 @@ namespace ckpt {
 
 class Cursor {
  public:
-  // Reads from `offset_bytes` to `offset_bytes + size_bytes` of `source` and never beyond.
+  // Reads from `offset_bytes` to `offset_bytes + size_bytes` of `source`, never beyond.
   Cursor(SharedSource source, uint64_t offset_bytes, uint64_t size_bytes);
   explicit Cursor(SharedSource source);
 
@@ -26,14 +26,14 @@ class Cursor {
   Result<uint64_t> u64() { return number<uint64_t>(); }
   Result<float> f32() { return number<float>(); }
 
-  // A count of items that each need at least `min_bytes_each` of the remaining bytes, so that a
-  // 20-byte file cannot request a gigabyte. Fails: kCorrupt, also above `limit`.
+  // Reads a count of items that each need at least `min_bytes_each` of the remaining bytes, so that
+  // a 20-byte file cannot request a gigabyte. Fails: kCorrupt, also above `limit`.
   Result<uint64_t> count_u64(uint64_t min_bytes_each, uint64_t limit);
   Result<uint64_t> count_u32(uint64_t min_bytes_each, uint64_t limit);
 
-  // `size_bytes` raw bytes. Fails: kCorrupt when fewer are left.
+  // Reads `size_bytes` raw bytes. Fails: kCorrupt if fewer remain.
   Result<std::vector<std::byte>> bytes(uint64_t size_bytes);
-  // u64 length, then that many bytes. Fails: kCorrupt above `limit_bytes` or past the end.
+  // Reads a u64 length and that many bytes. Fails: kCorrupt above `limit_bytes` or past the end.
   Result<std::string> text_u64(uint64_t limit_bytes);
   Result<std::string> text(uint64_t size_bytes);
   Status skip(uint64_t size_bytes);
@@ -57,7 +57,7 @@ class Cursor {
     return value;
   }
   Failure ends_early(uint64_t size_bytes) const;
-  // `at`: the position of the count.
+  // `at` is the position of the count.
   Result<uint64_t> checked_count(uint64_t at, uint64_t found, uint64_t min_bytes_each,
                                  uint64_t limit) const;
 

@@ -1,4 +1,4 @@
-// A file descriptor that closes itself, and system calls that are repeated after a signal.
+// A file descriptor that closes itself, and system calls that are repeated after signals.
 #pragma once
 
 #include <unistd.h>
@@ -31,7 +31,7 @@ class Descriptor {
   int number_ = -1;
 };
 
-// Repeats `call()` while a signal interrupts it (EINTR), and returns its result. Not for close(),
+// Repeats `call()` while signals interrupt it (EINTR), and returns its result. Not for close(),
 // after which another thread may own the number.
 template <class Call>
 auto retried(Call call) {
@@ -41,7 +41,7 @@ auto retried(Call call) {
   }
 }
 
-// Writes all of `bytes`. False and errno if it cannot.
+// Writes all of `bytes`. Returns false and sets errno on failure.
 inline bool write_all(int descriptor, std::span<const std::byte> bytes, uint64_t offset_bytes) {
   while (!bytes.empty()) {
     const auto at = static_cast<off_t>(offset_bytes);
@@ -54,7 +54,7 @@ inline bool write_all(int descriptor, std::span<const std::byte> bytes, uint64_t
   return true;
 }
 
-// Fills `out`, as far as the file goes. The bytes that were read, or -1 and errno.
+// Fills `out`, up to the end of the file. Returns the number of bytes read, or -1 and sets errno.
 inline ssize_t read_all(int descriptor, std::span<std::byte> out, uint64_t offset_bytes) {
   size_t done = 0;
   while (done < out.size()) {

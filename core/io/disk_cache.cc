@@ -12,7 +12,7 @@
 namespace ckpt {
 namespace {
 
-// Not every file system has files without names.
+// Opens a file without a name, even on file systems that do not support this.
 Descriptor open_nameless(const std::filesystem::path& folder) {
   Descriptor file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (file.is_open() || (errno != EOPNOTSUPP && errno != EISDIR)) return file;
@@ -67,7 +67,7 @@ bool DiskCache::take(const ByteSource& source, uint64_t offset_bytes, std::span<
   return is_read;
 }
 
-// Where the file system makes no holes, the room stays taken.
+// If the file system cannot make holes, the room stays occupied.
 void DiskCache::release(uint64_t place, uint64_t size_bytes) {
   const int how = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
   const bool is_free = ::fallocate(file_.get(), how, static_cast<off_t>(place),

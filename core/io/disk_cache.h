@@ -1,6 +1,6 @@
-// Ranges that are read twice and do not fit in memory until then, in a file without a name, which
-// disappears when the program ends in any way. Only for remote sources: a local disk is as fast as
-// this cache. Thread-safe.
+// Stores ranges that are read twice and do not fit in memory until then, in a file without a name,
+// which disappears however the program ends. Only for remote sources, because a local disk is as
+// fast as this cache. Thread-safe.
 #pragma once
 
 #include <compare>
@@ -41,9 +41,9 @@ class DiskCache {
   const Descriptor file_;
   const uint64_t capacity_bytes_;
   std::mutex mutex_;
-  std::map<Key, uint64_t> places_;  // in the file
+  std::map<Key, uint64_t> places_;  // offsets in the file
   uint64_t used_bytes_ = 0;
-  uint64_t end_ = 0;  // where the next range goes: freed ones are holes of the file
+  uint64_t end_ = 0;  // end of the file; freed ranges become holes
 };
 
 }  // namespace ckpt

@@ -13,16 +13,16 @@
 namespace ckpt {
 namespace {
 
-// More than a tick of the clock that the system takes times of files from.
+// Longer than a tick of the clock from which the system takes file times.
 constexpr int64_t kTickNs = 20'000'000;
-constexpr int kMostTicks = 50;  // of a file that is written to all the time
+constexpr int kMostTicks = 50;  // limit for a file that is written all the time
 
 int64_t now_ns() {
   const auto since = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
 }
 
-// Once its last write is older than a tick.
+// Waits until the last write is older than a tick, and returns the file's status.
 Result<struct stat> settled_status(const Descriptor& file) {
   for (int i = 0;; ++i) {
     CKPT_ASSIGN(const struct stat status, status_of(file));
@@ -60,9 +60,9 @@ Result<struct stat> status_of(const Descriptor& file) {
   return fail(ErrorCode::kIo, "{}", std::strerror(errno));
 }
 
-// Opened, not only stat: a network file system then asks its server.
+// Opens the file instead of only calling stat, so that a network file system asks its server.
 Status check_unchanged(const std::filesystem::path& path, const FileState& before) {
-  if (is_url(path)) return {};  // each answer was compared with the first
+  if (is_url(path)) return {};  // each answer was compared with the first one
   constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
   const Descriptor file(retried([&] { return ::open(path.c_str(), kFlags); }));
   const int error = errno;

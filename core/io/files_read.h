@@ -1,12 +1,12 @@
-// Checks that files that were read have not changed since they were opened.
+// Checks that input files have not changed since they were opened.
 //
 //   open_file ─▶ state: size, time of the last write, device, inode
-//   before what was made of them gets its name ─▶ the same again, of what has the name now
+//   before an output gets its name ─▶ the state again, of the file that now has the input's name
 //
 // A trainer, or `rsync --inplace`, may write to a file while it is read; the output would then be a
-// mixture of two contents. The time of the last change of the inode is not compared, because a new
-// hard link, mode or extended attribute changes it too. A writer that restores size and time during
-// the run is therefore not detected.
+// mixture of two contents. The time of the inode's last change is not compared, because a new hard
+// link, mode or extended attribute changes it too. A writer that restores size and time during the
+// run is therefore not detected.
 #pragma once
 
 #include <sys/stat.h>
@@ -26,16 +26,16 @@
 
 namespace ckpt {
 
-// Of a file that may have been replaced since, without anything that would tell.
+// For a file that may have been replaced since, undetectably.
 inline constexpr int64_t kTimeUnknown = std::numeric_limits<int64_t>::min();
 
 struct FileState {
   uint64_t device = 0, inode = 0, size_bytes = 0;
   int64_t modified_ns = 0;  // since 1970
-  bool shows_changes = true;  // false: a server would send another content without a sign
-  bool has_listed_digest = false;  // its server lists one, which reads of pieces do not check
-  // Of the inode, in ns since 1970; 0 of a URL. Compared only where a file should have rested: by
-  // resumed runs and stored digests.
+  bool shows_changes = true;  // false: a server may send other content unnoticed
+  bool has_listed_digest = false;  // listed by its server; reading pieces does not verify it
+  // Time of the inode's change in ns since 1970; 0 for a URL. Only compared if a file should not
+  // have changed in between: by resumed runs and stored digests.
   int64_t changed_ns = 0;
   friend bool operator==(const FileState& a, const FileState& b) { return (a <=> b) == 0; }
   friend std::strong_ordering operator<=>(const FileState& a, const FileState& b) {
@@ -76,9 +76,9 @@ class FilesRead {
 // has changed since it was opened. Fails: as check_unchanged().
 Status check_files_read();
 
-// Fails: kIo.
+// Returns the status of an open file. Fails: kIo.
 Result<struct stat> status_of(const Descriptor& file);
-// For open_file(): the state of `file`, which each FilesRead of this thread records. Fails: kIo.
+// For open_file(): the state of `file`, recorded by each FilesRead of this thread. Fails: kIo.
 Result<struct stat> note_opened(const Descriptor& file, const std::filesystem::path& path);
 
 }  // namespace ckpt

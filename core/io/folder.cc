@@ -47,7 +47,7 @@ FolderEntry folder_entry(const fs::path& path, std::string name, const fs::file_
     out.kind = FolderEntry::Kind::kFile;
     out.size_bytes = fs::file_size(path, error);
   } else if (status.type() == fs::file_type::symlink) {
-    std::error_code ignored;  // a link that is gone by now has no target
+    std::error_code ignored;  // a link that was just removed has no target
     out.kind = FolderEntry::Kind::kLink;
     out.target = fs::read_symlink(path, ignored).string();
   }
@@ -96,7 +96,7 @@ Status replace_file(const fs::path& path, std::string_view content, bool may_rep
 
 Status replace_own_file(const fs::path& path, std::string_view content) {
   const std::string name = path.filename().string();
-  // No other program's, and no other output's.
+  // The temporary name is specific to ckpt and to this output.
   const fs::path partial = parent_of(path) / fmt::format(".ckpt-{}.partial", name);
   CKPT_ASSIGN(const LockedTemporary made, LockedTemporary::file(partial));
   CKPT_TRY(write_synced(made.descriptor(), partial, std::as_bytes(std::span(content))));

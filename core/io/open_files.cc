@@ -10,13 +10,14 @@
 namespace ckpt {
 namespace {
 
-// All that are open, the one used last in front.
+// The open files, most recently used first.
 struct OpenFileList {
   std::mutex mutex;
   std::list<OpenOnDemand*> files;
   size_t limit;
 
-  // A quarter of what the process may have: each file is open twice, and others need some too.
+  // Allows a quarter of the process's limit: each file is open twice, and other code needs some
+  // too.
   OpenFileList() {
     struct rlimit allowed {};
     const bool known = ::getrlimit(RLIMIT_NOFILE, &allowed) == 0;
@@ -24,7 +25,7 @@ struct OpenFileList {
   }
 };
 
-// Never destroyed: sources may live as long as the process.
+// The list is never destroyed, because sources may live as long as the process.
 OpenFileList& open_now() {
   static OpenFileList& all = *new OpenFileList;
   return all;
@@ -49,7 +50,7 @@ Status check_same_file(const Descriptor& file, const struct stat& first) {
 
 OpenOnDemand::OpenOnDemand(OpenedFile first, Open again)
     : again_(std::move(again)), opened_(std::make_shared<const OpenedFile>(std::move(first))) {
-  std::vector<Lease> closed;  // behind the lock
+  std::vector<Lease> closed;  // closed after the lock is released
   OpenFileList& all = open_now();
   const std::lock_guard lock(all.mutex);
   place_ = all.files.insert(all.files.begin(), this);
@@ -65,7 +66,7 @@ OpenOnDemand::~OpenOnDemand() {
 }
 
 Result<OpenOnDemand::Lease> OpenOnDemand::use() {
-  std::vector<Lease> closed;  // behind the lock
+  std::vector<Lease> closed;  // closed after the lock is released
   OpenFileList& all = open_now();
   {
     const std::lock_guard lock(all.mutex);
@@ -77,7 +78,7 @@ Result<OpenOnDemand::Lease> OpenOnDemand::use() {
   CKPT_ASSIGN(OpenedFile again, again_());
   auto lease = std::make_shared<const OpenedFile>(std::move(again));
   const std::lock_guard lock(all.mutex);
-  if (opened_ != nullptr) return opened_;  // another thread was faster
+  if (opened_ != nullptr) return opened_;  // another thread opened it first
   opened_ = lease;
   place_ = all.files.insert(all.files.begin(), this);
   for (; all.files.size() > all.limit; all.files.pop_back()) {

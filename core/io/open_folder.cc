@@ -47,8 +47,8 @@ Failure OpenFolder::failure(const std::string& name, const char* doing, int erro
   std::error_code ignored;
   const fs::path folder = path_ == "." ? fs::absolute(path_, ignored).parent_path() : path_;
   const std::string shown = name.empty() ? folder.string() : (path_ / name).string();
-  // A link at the last step, or at one before it; or one that was swapped in just now. Renaming
-  // says EXDEV too: across disks, and of folders in a lower layer of an overlay.
+  // A component is a link or was just replaced by one. Renaming also returns EXDEV: across disks,
+  // and for folders in a lower layer of an overlay.
   const bool is_opened = std::string_view(doing) == "cannot be opened";
   if (error == ELOOP || (error == EXDEV && is_opened)) {
     return corrupt("{}: a link is in the way; links are not followed", shown);
@@ -69,7 +69,7 @@ Result<OpenFolder> OpenFolder::open(const fs::path& path, bool is_ours, Resolver
   return OpenFolder(name, {}, resolver).failure({}, "cannot be opened", errno);
 }
 
-// Gives a number, or -1 and errno.
+// Returns a descriptor, or -1 and sets errno.
 int OpenFolder::resolve_by_steps(const std::string& name, int flags) const {
   Descriptor above;
   int from = descriptor_.get();
@@ -92,13 +92,13 @@ int OpenFolder::resolve_by_steps(const std::string& name, int flags) const {
   return above.release();
 }
 
-// Gives a number, or -1 and errno.
+// Returns a descriptor, or -1 and sets errno.
 int OpenFolder::try_to_open(const std::string& name, int flags) const {
   int number = -1;
   bool by_steps = resolver_ == Resolver::kSteps;
   if (!by_steps) {
     number = open_by_kernel(descriptor_.get(), name.c_str(), flags);
-    // Old kernels, and sandboxes that refuse what they do not know.
+    // Old kernels lack the call, and sandboxes reject calls that they do not know.
     by_steps = number < 0 && (errno == ENOSYS || errno == EPERM);
   }
   return by_steps ? resolve_by_steps(name, flags) : number;
@@ -159,8 +159,8 @@ Status OpenFolder::make_folder(const std::string& name) const {
   return resolve(name, kFolderFlags).map([](const Descriptor&) {});
 }
 
-// False if the name is taken. One that the umask closes to its own user would stay: whoever cannot
-// search it removes nothing in it and sees no journal there.
+// Returns false if the name is taken. A folder that the umask makes inaccessible to its own user
+// would stay: without access the user can neither remove nor find anything in it.
 Result<bool> OpenFolder::make_here(const Place& place, const std::string& name, mode_t mode) const {
   if (::mkdirat(place.folder, place.last.c_str(), mode) != 0) {
     if (errno == EEXIST) return false;
@@ -196,7 +196,7 @@ Result<std::optional<Descriptor>> OpenFolder::make_private(const std::string& na
 Result<OpenFolder> OpenFolder::open_private(const std::string& name) const {
   CKPT_ASSIGN(std::optional<Descriptor> folder, make_private(name));
   if (!folder) {
-    // By name first: another user's may not let itself be opened.
+    // Check by name first, because another user's folder may refuse to be opened.
     CKPT_TRY(require_ours(path_ / name, Guard::kOwnerAndMode));
     CKPT_ASSIGN(folder, open_own_folder(name));
   }
@@ -251,7 +251,7 @@ Status OpenFolder::rename(const std::string& from, const std::string& to, bool m
     return misuse_hint("--force to replace it, or another OUT",
                        "{}: exists already; expected a new OUT", (path_ / to).string());
   }
-  // Network file systems do not all know the flag.
+  // Some network file systems do not know the flag.
   if (!may_replace && (errno == EINVAL || errno == ENOSYS) && try_with(0)) return {};
   return failure(to, "cannot take its final name", errno);
 }
@@ -300,7 +300,7 @@ Status OpenFolder::sync(const std::string& name) const {
   if (!name.empty()) CKPT_SET(below, resolve(name, kFolderFlags));
   const int number = name.empty() ? descriptor_.get() : below.get();
   if (retried([&] { return ::fsync(number); }) == 0) return {};
-  // Some file systems cannot sync a folder; they have no later moment to do it either.
+  // Some file systems cannot sync a folder at all.
   if (errno == EINVAL || errno == ENOTSUP) return {};
   return failure(name, "cannot be synced", errno);
 }

@@ -1,10 +1,10 @@
 // A folder held by its descriptor: everything that is created, renamed or removed through it is
 // below it.
 //
-//   OUT.partial/           found once, by the person's word; a link there is theirs to make
-//     unet/weights.bin     resolved from the descriptor, through folders alone, never through links
+//   OUT.partial/           found once by the name that the user typed; may be a link
+//     unet/weights.bin     resolved from the descriptor through folders only, never through links
 //
-// Checking a path before using it leaves time to swap in a link. Here both are one call: openat2
+// Checking a path before using it leaves time to insert a link. Here both are one call: openat2
 // with RESOLVE_BENEATH and RESOLVE_NO_SYMLINKS, or an openat with O_NOFOLLOW for each component if
 // a kernel (before 5.6) or a sandbox has no openat2.
 #pragma once
@@ -19,10 +19,10 @@
 
 namespace ckpt {
 
-// Whether a relative path stays below the folder that it is relative to.
+// Whether a relative path stays below its starting folder.
 bool stays_inside(const std::string& path);
 
-enum class Resolver : uint8_t { kKernel, kSteps };  // kSteps is what kKernel falls back to
+enum class Resolver : uint8_t { kKernel, kSteps };  // kSteps is the fallback of kKernel
 
 class OpenFolder {
  public:
@@ -38,8 +38,8 @@ class OpenFolder {
   // open(2). A new file has mode 0600 until publish_mode(); one that O_CREAT finds there fails with
   // kUsage unless it is ours (core/io/ownership.h).
   Result<Descriptor> open_file(const std::string& name, int flags) const;
-  // The same if there is such a file. nullopt if there is none, or none that a run of this user
-  // could have open: a link, another kind of file, one that it may not open.
+  // Opens the file if it exists. nullopt if it does not exist or cannot be from a run of this user:
+  // a link, another kind of file, or one without permission.
   Result<std::optional<Descriptor>> find_file(const std::string& name, int flags) const;
   // Creates the file or, with O_DIRECTORY, a folder that nobody else may enter, and opens it.
   // nullopt if the name is taken. After a failure nothing new has the name.
@@ -55,19 +55,19 @@ class OpenFolder {
   // `like`.
   Status publish_mode(const std::string& name) const;
   Status publish_owner(const std::string& name, const OpenFolder& like) const;
-  // Copies all attributes from the file `name` to the file `to`, which will replace it. If there is
-  // no such file, `to` gets the attributes of an output of this folder.
+  // Copies all attributes of the file `name` to the file `to`, which will replace it. If there is
+  // no such file, `to` gets the attributes of an output in this folder.
   Status give_attributes(const std::string& name, const std::string& to) const;
-  // Renames. Replaces an existing `to`, or refuses if `may_replace` is false and the file system
-  // supports this. Fails: kUsage if it refuses.
+  // Renames. Replaces an existing `to`, or fails if `may_replace` is false and the file system
+  // supports this. Fails: kUsage if `to` exists then.
   Status rename(const std::string& from, const std::string& to, bool may_replace = true) const;
-  // Exchanges the two names atomically. False if the file system does not support this.
+  // Exchanges the two names atomically. Returns false if the file system does not support this.
   Result<bool> exchange(const std::string& a, const std::string& b) const;
-  // `to` becomes a second name of the open file `file`, which was found at `from`. Fails: kUsage if
-  // it is on another disk; kIo.
+  // Makes `to` a hard link to the open file `file`, which was found at `from`. Fails: kUsage if it
+  // is on another disk; kIo.
   Status link(const Descriptor& file, const std::filesystem::path& from,
               const std::string& to) const;
-  // Removes a file, or a link itself, if it exists.
+  // Removes a file or a link (not its target), if it exists.
   Status remove(const std::string& name) const;
   Result<bool> has(const std::string& name) const;
   // Syncs renames and new files in the subfolder `name` (empty: in this folder) to the disk.
@@ -80,12 +80,12 @@ class OpenFolder {
   int try_to_open(const std::string& name, int flags) const;
   Result<std::optional<Descriptor>> make_private(const std::string& name) const;
   Result<Descriptor> open_own_folder(const std::string& name) const;
-  // To be examined, not read; empty: this folder.
+  // Opens for examining, not for reading; empty: this folder.
   Result<Descriptor> look(const std::string& name) const;
   int resolve_by_steps(const std::string& name, int flags) const;
-  // The folder that contains `name`, and its last component.
+  // The folder that contains a name, and the name's last component.
   struct Place {
-    Descriptor opened;  // a subfolder; this folder needs no second descriptor
+    Descriptor opened;  // a subfolder; not needed for this folder itself
     int folder;
     std::string last;
   };

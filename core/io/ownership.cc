@@ -22,7 +22,7 @@ namespace {
 constexpr mode_t kOthersWrite = S_IWGRP | S_IWOTH;
 constexpr const char* kAcl = "system.posix_acl_access";
 
-// A file as this program makes it in `folder`; nullopt where it may not.
+// The status of a new file that this program makes in `folder`; nullopt if it cannot.
 std::optional<struct stat> new_file_in(const fs::path& folder) {
   const fs::path path = folder / fmt::format(".ckpt-owner-{}", ::getpid());
   const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -35,7 +35,7 @@ std::optional<struct stat> new_file_in(const fs::path& folder) {
 }
 
 bool is_kept(std::string_view attribute) {
-  // Bound to the bytes of a file, or to what it may do.
+  // Attributes that are bound to a file's content, or to what it may do.
   constexpr std::string_view kOfContent[] = {"security.capability", "security.ima", "security.evm"};
   for (const std::string_view name : kOfContent) {
     if (attribute == name) return false;
@@ -65,7 +65,7 @@ void keep_extended_attributes(int old, int descriptor) {
 }  // namespace
 
 bool is_ours(const fs::path& path, const struct stat& status, Guard guard) {
-  // The mode of a link says nothing; nobody can write to one.
+  // A link's mode has no meaning, as nobody can write to a link.
   const bool is_link = S_ISLNK(status.st_mode);
   const mode_t lax = guard == Guard::kOwner || is_link ? 0 : status.st_mode & kOthersWrite;
   if (status.st_uid == ::geteuid() && lax == 0) return true;
@@ -97,7 +97,7 @@ void give_new_mode(int descriptor) {
   if (::fstat(descriptor, &status) != 0) return;
   const bool is_folder = S_ISDIR(status.st_mode);
   if (!is_folder && status.st_nlink > 1) return;
-  // A folder's bits beyond these are its parent's, where new files keep a group.
+  // A folder's higher bits come from its parent, where new files keep a group.
   const mode_t kept = is_folder ? status.st_mode & 07000 : 0;
   (void)!::fchmod(descriptor, kept | ((is_folder ? 0777 : 0666) & ~mask_of_process()));
 }
@@ -122,7 +122,7 @@ void keep_attributes(int old, int descriptor) {
   mode_t mode = was.st_mode & 0777;
   const bool has_group = ::fstat(descriptor, &is) == 0 && is.st_gid == was.st_gid;
   if (!has_group) mode &= 0707 | (mode & 07) << 3;
-  ::fremovexattr(descriptor, kAcl);  // inherited from the folder that it was made in
+  ::fremovexattr(descriptor, kAcl);  // inherited from the folder where it was made
   (void)!::fchmod(descriptor, mode);
   if (has_group) keep_extended_attributes(old, descriptor);
 }

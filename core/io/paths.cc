@@ -37,7 +37,7 @@ const char* denied_hint(const fs::path& path, int error, const char* hint) {
   const mode_t closed = mask_of_process() & S_IRWXU;
   if (error != EACCES || closed == 0) return hint;
   struct stat status {};
-  fs::path denying = path;  // or the folder that it would be in
+  fs::path denying = path;  // or the folder that would contain it
   while (::lstat(denying.c_str(), &status) != 0) {
     if (parent_of(denying) == denying) return hint;
     denying = parent_of(denying);
@@ -47,7 +47,7 @@ const char* denied_hint(const fs::path& path, int error, const char* hint) {
 }
 
 Failure io_failure(const fs::path& path, const char* doing, int error, const char* hint_if_denied) {
-  // A limit has its own sentence; those end here that name what was being done.
+  // Limits are reported elsewhere. This function only handles errors that name the operation.
   if (error == EDQUOT || error == EFBIG) return write_failure(path, error, doing);
   const bool is_denied = error == EACCES || error == EROFS || error == EPERM;
   const char* hint = is_denied               ? denied_hint(path, error, hint_if_denied)
@@ -62,7 +62,7 @@ Failure io_failure(const fs::path& path, const char* doing, int error, const cha
 
 namespace {
 
-// The command that downloads again what a file in the hub's cache is a link to; empty elsewhere:
+// The command that downloads a file again to which a link in the Hub's cache leads; else "":
 //
 //   models--ORG--NAME/snapshots/REVISION/config.json ─▶ ../../blobs/0f3a...
 std::string download_again(const fs::path& path) {
@@ -133,7 +133,7 @@ Result<bool> is_there(const fs::path& path, Links links) {
 }
 
 std::filesystem::path real_place(const std::filesystem::path& path) {
-  // weakly_canonical() leaves a path relative whose first word does not exist, but not "./" + that.
+  // weakly_canonical() keeps "new/a" relative if "new" does not exist, but resolves "./new/a".
   std::error_code error;
   const auto whole = std::filesystem::absolute(path, error);
   const auto place = std::filesystem::weakly_canonical(whole, error);

@@ -19,13 +19,14 @@ namespace {
 
 constexpr const char* kDigestAttribute = "user.ckpt.sha256";
 constexpr const char* kSourcesAttribute = "user.ckpt.sources";
-constexpr size_t kMaxSourcesBytes = 64 << 10;  // of any attribute
-// Storing the attribute changes the inode, so the time of that change is known only as a limit: the
-// change before it and these, twice as many with each try. Network file systems take long.
+constexpr size_t kMaxSourcesBytes = 64 << 10;  // limit for any attribute
+// The time that storing the attribute may take. Storing changes the inode, so its change time is
+// known only as a range from the previous change; the range doubles with each try, for slow network
+// file systems.
 constexpr int64_t kStoringNs = 1'000'000;
 constexpr int kMostTries = 7;
 
-// Of another content no file has this stamp, unless its times were set back.
+// No other content has this stamp, unless the file's times were set back.
 std::string file_stamp(const struct stat& status) {
   return fmt::format("{} {} {} {}", status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec,
                      status.st_ino);
@@ -37,7 +38,7 @@ bool is_stamped(std::string_view stamp, const struct stat& status) {
          state_of(status).changed_ns <= number_from<int64_t>(stamp.substr(last + 1)).value_or(0);
 }
 
-// "" where there is none.
+// Returns "" if there is no attribute.
 std::string digest_attribute(int file) {
   std::string value(256, '\0');
   const ssize_t size = ::fgetxattr(file, kDigestAttribute, value.data(), value.size());
@@ -51,17 +52,17 @@ std::optional<std::string> digest_in(const std::string& value) {
   return is_hex(digest) ? std::optional(std::move(digest)) : std::nullopt;
 }
 
-// Another user who may write to a file can give it any attribute, and one who may write to its
-// folder can put a file there that has one.
+// Whether nobody else may write to the file or its folder: they could add any attribute to the
+// file, or put a file with one into the folder.
 bool is_closed_to_others(const struct stat& status) {
   return status.st_uid == ::geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// The digest of a file's attribute, where `counts(value, file, folder)` says that it counts.
+// The digest in a file's attribute, if `counts(value, file, folder)` accepts it.
 template <class Counts>
 std::optional<std::string> digest_of(const fs::path& path, Counts counts) {
   std::error_code error;
-  const fs::path real = fs::canonical(path, error);  // the folder of a link says nothing
+  const fs::path real = fs::canonical(path, error);  // the folder of a link is irrelevant
   if (error) return std::nullopt;
   constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   const Descriptor file(retried([&] { return ::open(real.c_str(), kFlags); }));
@@ -103,7 +104,7 @@ std::optional<std::string> recorded_digest(const fs::path& path) {
   return digest_of(path, [](const auto&...) { return true; });
 }
 
-// "SHA256\nURL\n..."
+// Stores "SHA256\nURL\n...".
 void remember_sources(const fs::path& path, std::string_view sha256,
                       const std::vector<std::string>& urls) {
   if (urls.empty()) return;
@@ -111,7 +112,7 @@ void remember_sources(const fs::path& path, std::string_view sha256,
   std::string value(sha256);
   for (const std::string& url : urls) value += "\n" + url;
   (void)!::setxattr(path.c_str(), kSourcesAttribute, value.data(), value.size(), 0);
-  if (digest) remember_digest(path, *digest);  // whose last change this is now
+  if (digest) remember_digest(path, *digest);  // storing changed the inode again
 }
 
 std::vector<std::string> remembered_sources(const fs::path& path, std::string_view sha256) {

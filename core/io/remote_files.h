@@ -1,8 +1,8 @@
-// Files that URLs name. core opens no connections; remote/ provides the files.
+// Files named by URLs. core opens no connections; remote/ provides the files.
 //
 //   hf://ORG/NAME[@REVISION][/PATH]   s3://BUCKET/PATH   https://HOST/PATH   http://HOST/PATH
 //
-// A URL is passed as the text of a path: "hf://org/name" / "config.json" names a file of it.
+// A URL is passed as a path: "hf://org/name" / "config.json" names a file in it.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@ namespace ckpt {
 class ByteSource;
 
 struct RemoteEntry {
-  std::string path;         // relative to what was listed
-  uint64_t size_bytes = 0;  // 0 where the server does not list it
-  // Of the content, lower-case hex; "" where the server does not list them.
+  std::string path;         // relative to the listed folder
+  uint64_t size_bytes = 0;  // 0 if the server does not list it
+  // Digests of the content in lower-case hex; "" if the server does not list them.
   std::string sha256 = {}, git_id = {};  // core/base/git_id.h
 };
 
-// Thread-safe. Folders are those of the files that a server lists.
+// Lists and opens remote files. Thread-safe. Folders are those of the files that a server lists.
 class RemoteFiles {
  public:
   virtual ~RemoteFiles() = default;
@@ -38,16 +38,16 @@ class RemoteFiles {
 };
 
 bool is_url(const std::filesystem::path& path);
-// Reads of a server at a time, of 4 to 8 MB: 1 GB a second at 50 ms of latency.
+// Parallel reads of 4 to 8 MB from a server: 1 GB per second at 50 ms of latency.
 inline constexpr unsigned kReadsOfServer = 16;
-// Sets the provider of files; `files` must outlive everything that is read.
+// Sets the provider of files, which must outlive all reading.
 void serve_urls(const RemoteFiles& files);
-// Without a provider, all of these fail with kUnsupported.
+// Without a provider, all functions of the result fail with kUnsupported.
 const RemoteFiles& url_files();
 
-// Names of the files and folders in a folder, sorted. Fails: as RemoteFiles::list().
+// The names of files and folders in a folder, sorted. Fails: as RemoteFiles::list().
 Result<std::vector<std::string>> names_at_url(const std::filesystem::path& folder);
-// RemoteFiles::pinned() for a URL; a path is returned unchanged.
+// Returns RemoteFiles::pinned() for a URL; other paths are returned unchanged.
 Result<std::filesystem::path> pinned_path(const std::filesystem::path& path);
 
 }  // namespace ckpt

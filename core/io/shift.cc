@@ -21,12 +21,12 @@ namespace {
 bool clone(int from, int to, uint64_t shift_bytes) {
   file_clone_range range{};
   range.src_fd = from;
-  range.dest_offset = shift_bytes;  // length 0: up to the end
+  range.dest_offset = shift_bytes;  // length 0 means up to the end
   return retried([&] { return ::ioctl(to, FICLONERANGE, &range); }) == 0;
 }
 
-// By the kernel where it can; some file systems refuse between two of them. Both descriptors stand
-// where it shall begin.
+// Copies in the kernel if possible; some file systems refuse between two of them. Both descriptors
+// must be positioned at their start.
 bool copy_all(int from, int to) {
   constexpr size_t kStepBytes = size_t{64} << 20;
   ssize_t copied = 0;
@@ -81,7 +81,7 @@ ShiftAbility probe_shift(const fs::path& folder) {
   if (!one.is_open() || !two.is_open() || ::fstat(one.get(), &status) != 0) return {};
   const auto block = static_cast<uint64_t>(status.st_blksize);
   if (block == 0 || block > (1 << 20)) return {};
-  // An odd end, as real files have.
+  // An unaligned end, as real files have.
   const std::vector<std::byte> bytes(2 * block + 5, std::byte{1});
   if (!write_all(one.get(), bytes, 0)) return {};
   if (clone(one.get(), two.get(), block)) return {ShiftWay::kClone, block};
@@ -109,7 +109,7 @@ Status link_file(const fs::path& from, const FileBelow& to, LinkWay way) {
   if (way == LinkWay::kHard) {
     const auto digest = remembered_digest(from);
     CKPT_TRY(to.folder.link(source, from, to.name));
-    if (digest) remember_digest(from, *digest);  // the new name changed the inode
+    if (digest) remember_digest(from, *digest);  // the hard link changed the inode
     return {};
   }
   CKPT_ASSIGN(const Descriptor out, make_file(to));
@@ -121,7 +121,7 @@ Status link_file(const fs::path& from, const FileBelow& to, LinkWay way) {
 Status insert_in_front(const FileBelow& file, const std::string& spare, uint64_t shift_bytes) {
   CKPT_ASSIGN(const Descriptor old, file.folder.open_file(file.name, O_RDWR));
   if (insert(old.get(), shift_bytes)) return {};
-  CKPT_TRY(file.folder.remove(spare));  // of a run that ended here
+  CKPT_TRY(file.folder.remove(spare));  // of a run that stopped here
   CKPT_ASSIGN(const Descriptor out, make_file({file.folder, spare}));
   const bool copied = ::lseek(out.get(), static_cast<off_t>(shift_bytes), SEEK_SET) >= 0 &&
                       copy_all(old.get(), out.get()) && sync(out.get());

@@ -24,7 +24,7 @@ Result<bool> leads_to(const fs::path& path, int descriptor) {
   return held.st_dev == found.st_dev && held.st_ino == found.st_ino;
 }
 
-// An empty folder goes first: that needs no descriptor, of which none may be left.
+// Removes an empty folder first, which needs no descriptor, as none may be free.
 void remove_everything(const fs::path& path, std::error_code& error) {
   fs::remove(path, error);
   if (error) fs::remove_all(path, error);
@@ -48,7 +48,7 @@ Failure in_use_failure(const fs::path& path) {
 Result<bool> lock_for_run(int descriptor, const fs::path& path) {
   if (retried([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) != 0) {
     if (errno == EWOULDBLOCK) return false;
-    // Some network file systems have no locks: there it is up to whoever starts programs.
+    // Some network file systems have no locks; users must then avoid parallel runs themselves.
     const bool no_locks = errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP;
     if (!no_locks) return io_failure(path, "cannot be locked", errno);
   }
@@ -68,7 +68,7 @@ Result<LockedTemporary> LockedTemporary::make(const fs::path& path, const Check&
                                               bool is_folder) {
   CKPT_ASSIGN(OpenFolder parent, OpenFolder::open(parent_of(path)));
   const std::string name = path.filename().string();
-  // A file that appears under the name from here on is another run's.
+  // From here on, a file that appears under this name is another run's.
   CKPT_ASSIGN(const bool was_there, parent.has(name));
   CKPT_ASSIGN(const std::optional<Descriptor> left,
               parent.find_file(name, is_folder ? kAsFolder : O_RDWR | O_NONBLOCK));

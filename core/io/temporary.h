@@ -2,8 +2,8 @@
 //
 //   .NAME.partial  .ckpt-NAME.partial  OUT.partial
 //
-// Names are fixed, so that the next run finds and removes what a killed run left. A lock keeps the
-// runs apart; where the file system has no locks, a run publishes only what it made itself.
+// Names are fixed, so that the next run finds and removes leftovers of a killed run. A lock
+// separates the runs; if the file system has no locks, a run publishes only what it made itself.
 #pragma once
 
 #include <filesystem>
@@ -16,11 +16,11 @@
 
 namespace ckpt {
 
-// Locks an open file or folder until it is closed. False if another run has it, or if `path` no
-// longer leads to it, because another run removed or renamed it. Succeeds on file systems without
-// locks. Fails: kIo.
+// Locks an open file or folder until it is closed. Returns false if another run holds the lock, or
+// if `path` no longer leads to it because another run removed or renamed it. Succeeds on file
+// systems without locks. Fails: kIo.
 Result<bool> lock_for_run(int descriptor, const std::filesystem::path& path);
-// kUsage: another run has `path`.
+// The error kUsage: another run uses `path`.
 Failure in_use_failure(const std::filesystem::path& path);
 
 // Fails: kUsage if another run has locked `path`, a file or folder; kIo.
@@ -28,15 +28,15 @@ Status refuse_at_work(const std::filesystem::path& path);
 
 class LockedTemporary {
  public:
-  // Called with the lock on what a killed run left, before that is removed.
+  // Called with the lock on leftovers of a killed run, before these are removed.
   using Check = std::function<Status()>;
-  // Makes a file with mode 0600 or a folder with mode 0700. Fails: kUsage if another run is at work
-  // on it; as `check`; kIo.
+  // Makes a file with mode 0600 or a folder with mode 0700. Fails: kUsage if another run is using
+  // it; as `check`; kIo.
   static Result<LockedTemporary> file(const std::filesystem::path& path, const Check& check = {});
   static Result<LockedTemporary> folder(const std::filesystem::path& path, const Check& check = {});
   LockedTemporary(LockedTemporary&&) = default;
   LockedTemporary& operator=(LockedTemporary&&) = delete;
-  ~LockedTemporary();  // removes it if it still has its temporary name
+  ~LockedTemporary();  // removes it, if it still has its temporary name
 
   int descriptor() const { return descriptor_.get(); }
   const OpenFolder& parent() const { return parent_; }
@@ -46,7 +46,7 @@ class LockedTemporary {
   // Gives it its final name in the same folder. Fails: kUsage if another run has replaced it, or if
   // `to` exists and must not be replaced; kIo.
   Status publish(const std::string& to, bool may_replace = true) const;
-  // Leaves it to another run.
+  // Keeps it for another run.
   void keep() { descriptor_ = {}; }
 
  private:

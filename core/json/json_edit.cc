@@ -12,7 +12,7 @@
 namespace ckpt {
 namespace {
 
-constexpr size_t kMaxIndent = 16;  // a file may claim any, and each line would pay for it
+constexpr size_t kMaxIndent = 16;  // limit, because every line would be indented
 
 std::string_view line_end(const JsonStyle& style) { return style.crlf ? "\r\n" : "\n"; }
 
@@ -101,11 +101,11 @@ JsonValue JsonText::value() const {
   return out;
 }
 
-// keep_lines: what was parsed from one line stays on one, with all that was put into it since.
+// With keep_lines, a value parsed from one line stays on one line, even with added content.
 struct JsonText::Layout {
   JsonStyle style;
   bool keep_lines;
-  bool one_line;  // the enclosing value is on one
+  bool one_line;  // the enclosing value is on one line
 };
 
 std::string JsonText::dump(uint32_t indent) const {
@@ -174,7 +174,7 @@ void visit_differences(const JsonText& a, const JsonText& b, const JsonDiffers& 
   if (!a.is_object() || !b.is_object()) return differs(place, &a, &b);
   const auto by_name = [](const JsonText& object) {
     std::map<std::string_view, const JsonText*> out;
-    for (const auto& [key, value] : object.members()) out[key] = &value;  // the last, as Python
+    for (const auto& [key, value] : object.members()) out[key] = &value;  // the last, as in Python
     return out;
   };
   const auto of_a = by_name(a), of_b = by_name(b);

@@ -42,7 +42,7 @@ KeyedJson::Node KeyedJson::step(Node at, const std::string& key) {
   const auto index = at.json->is_array() ? number_from<size_t>(key) : std::nullopt;
   const bool is_item = index && *index < at.json->items().size();
   if (!is_member && !is_item) return {};
-  const size_t place = is_item ? *index : std::prev(after)->second;  // the last, as Python
+  const size_t place = is_item ? *index : std::prev(after)->second;  // the last one, as in Python
   auto& keys = at.keys->inside[place];
   if (keys == nullptr) keys = std::make_unique<Keys>();
   return {is_item ? &at.json->items()[place] : &at.json->members()[place].second, keys.get()};

@@ -1,4 +1,4 @@
-// JSON as values, read without trust: nothing throws, no depth overflows the stack.
+// Reads JSON as values without trust: nothing throws, and no depth overflows the stack.
 #pragma once
 
 #include <cstdint>
@@ -12,29 +12,30 @@
 namespace ckpt {
 
 // Fails: kCorrupt, naming `path`: not JSON (with line and column), nested deeper than
-// kMaxJsonDepth, or a key that an object sets twice: with `set_twice`, that failure goes there, and
-// the last value of the key counts.
+// kMaxJsonDepth, or a duplicate key in an object. With `set_twice`, the failure for a duplicate key
+// is stored there, and the last value of the key counts.
 Result<JsonValue> parse_json(std::string_view path, std::string_view text,
                              Status* set_twice = nullptr);
-// The same for a piece of a file: `text` is a view into `whole`, whose lines messages count.
+// Does the same for a part of a file: `text` is a view into `whole`, whose lines messages count.
 Result<JsonValue> parse_json_piece(std::string_view path, std::string_view text,
                                    std::string_view whole);
 
-// Member `key` of an object; nullptr when it is absent or `json` is not an object. May be null's.
+// Member `key` of an object; nullptr if it is absent or `json` is not an object. Its value may be
+// null.
 const JsonValue* member(const JsonValue& json, std::string_view key);
-// The same, but nullptr for null too.
+// Does the same, but also returns nullptr for null.
 const JsonValue* known(const JsonValue& json, std::string_view key);
-// Text of member `key`; nullptr if it is not a text.
+// The text of member `key`; nullptr if it is not a text.
 const std::string* text_of(const JsonValue& json, std::string_view key);
-// The list or the object of member `key`, to be read in a loop; an empty one if it is neither there
-// nor of that kind.
+// The list or the object in member `key`, for use in a loop; an empty one if it is absent or of
+// another kind.
 const JsonValue& list_in(const JsonValue& json, std::string_view key);
 const JsonValue& object_in(const JsonValue& json, std::string_view key);
-// The first three of what may be absent; nullptr then.
+// Accept a null pointer, for which they return nullptr.
 const JsonValue* member(const JsonValue* json, std::string_view key);
 const JsonValue* known(const JsonValue* json, std::string_view key);
 const std::string* text_of(const JsonValue* json, std::string_view key);
-// The same as a view; empty if it is not a text. `json` may be a pointer, as above.
+// Returns a view of the text; empty if it is not a text. `json` may also be a pointer.
 template <class Json>
 std::string_view text_in(const Json& json, std::string_view key) {
   const std::string* found = text_of(json, key);
@@ -43,10 +44,10 @@ std::string_view text_in(const Json& json, std::string_view key) {
 // A whole number >= 0, also if written as 4.0; nullopt otherwise.
 std::optional<uint64_t> whole(const JsonValue& json);
 std::optional<double> number(const JsonValue& json);
-// The same of what may be absent; nullopt then.
+// Accept a null pointer, for which they return nullopt.
 std::optional<uint64_t> whole(const JsonValue* json);
 std::optional<double> number(const JsonValue* json);
-// As in Python, where true and false count as 1 and 0.
+// Whether the value is a number in Python, where true and false count as 1 and 0.
 inline bool counts_as_number(const JsonValue& json) {
   return json.is_number() || json.is_boolean();
 }

@@ -17,7 +17,7 @@ namespace {
 
 bool is_digit(char c) { return '0' <= c && c <= '9'; }
 
-// -1.5e3: no zeros in front, digits on both sides of the point.
+// Whether a token is a number such as -1.5e3: no leading zeros, digits on both sides of the point.
 bool is_json_number(std::string_view token) {
   size_t at = 0;
   const auto digits = [&] {
@@ -45,7 +45,7 @@ bool is_same_key(std::string_view a, std::string_view b) {
   return json_unquoted(a) == json_unquoted(b);
 }
 
-// Places of the first key that repeats an earlier one, and of that one.
+// The positions of the first duplicate key and of the earlier equal key.
 using KeyPair = std::pair<size_t, size_t>;
 
 std::optional<KeyPair> pair_of_few(std::span<const std::string_view> keys) {
@@ -193,7 +193,7 @@ class Scanner {
       const char c = text_[at_];
       const auto byte = static_cast<uint8_t>(c);
       if (c == '"') return ++at_, true;
-      if (byte >= 0x20 && byte < 0x80 && c != '\\') {  // nearly all are: no more to look at
+      if (byte >= 0x20 && byte < 0x80 && c != '\\') {  // most characters need no further check
         ++at_;
         continue;
       }
@@ -213,7 +213,7 @@ class Scanner {
     return false;
   }
 
-  // Of characters whose bytes need no closer look; 0 for all else.
+  // The size of common UTF-8 characters that need no further check; 0 for others.
   size_t usual_utf8_size() const {
     const auto byte = [&](size_t i) { return static_cast<uint8_t>(text_[at_ + i]); };
     const auto follows = [&](size_t i) { return (byte(i) & 0xC0) == 0x80; };
@@ -222,7 +222,7 @@ class Scanner {
     if (0xE1 <= byte(0) && byte(0) <= 0xEC) return follows(1) && follows(2) ? 3 : 0;
     return 0;
   }
-  // The size of the escape at `at_`, of both where two surrogates are one character; 0: none.
+  // The size of the escape at `at_`, or of both if two surrogates form one character; 0: none.
   size_t escape() const {
     const std::string_view rest = text_.substr(at_ + 1);
     if (rest.empty()) return 1;
@@ -233,7 +233,7 @@ class Scanner {
     const auto low = unit_at(at_ + 6);
     return low && 0xDC00 <= *low && *low <= 0xDFFF ? 12 : 0;
   }
-  // The number of "\u1234" at `at`; 0 where the text ends in it.
+  // The value of "\u1234" at `at`; 0 if the text ends within it.
   std::optional<uint32_t> unit_at(size_t at) const {
     const std::string_view spelling = text_.substr(at, 6);
     if (!spelling.starts_with(std::string_view("\\u").substr(0, spelling.size()))) return {};
@@ -245,7 +245,8 @@ class Scanner {
     return read.ptr == last ? std::optional(unit) : std::nullopt;
   }
 
-  // Digits and what may follow them; false, and nothing is read, for other numbers and words.
+  // Reads digits and a following delimiter; returns false, reading nothing, for other numbers and
+  // words.
   bool short_number() {
     size_t end = at_;
     while (end < text_.size() && is_digit(text_[end])) ++end;
@@ -262,7 +263,7 @@ class Scanner {
     if (good) {
       at_ = end;
     } else if (end == text_.size() && !open_.empty()) {
-      at_ = end;  // what would close the brackets is missing too
+      at_ = end;  // the closing brackets are missing too
       fault("");
     } else {
       fault("a value");
@@ -279,14 +280,14 @@ class Scanner {
   size_t at_ = 0;
   Next next_ = Next::kValue;
   std::string open_;
-  std::vector<std::string_view> keys_;  // of the open objects
-  std::vector<size_t> first_keys_;      // of each open object
-  bool is_ended_ = false;               // by the sink
+  std::vector<std::string_view> keys_;  // in open objects
+  std::vector<size_t> first_keys_;      // first key of each open object
+  bool is_ended_ = false;               // the sink ended the run
   std::optional<JsonFault> fault_;
   std::optional<JsonFault> set_twice_;  // the first one
 };
 
-// Describes the position of the fault: a character, or a byte that is not one.
+// Describes the text at the fault: a character, or a byte that is not one.
 std::string found_at(std::string_view text, size_t at) {
   if (text.substr(at).starts_with("\xEF\xBB\xBF")) return "a byte order mark";
   const size_t size = utf8_size(text.substr(at));
@@ -294,7 +295,7 @@ std::string found_at(std::string_view text, size_t at) {
   return fmt::format("byte 0x{:02x}", static_cast<unsigned char>(text[at]));
 }
 
-// `place` spells the position of a byte of `text`.
+// `place_of` formats the position of a byte in `text`.
 template <class Place>
 Failure describe(std::string_view text, const JsonFault& fault, Place place_of) {
   const std::string place = place_of(fault.at);
@@ -326,7 +327,7 @@ std::optional<JsonFault> read_json_events(std::string_view text, JsonSink* sink)
 
 std::string line_and_column(std::string_view text, size_t at) {
   const std::string_view before = text.substr(0, at);
-  const size_t line_start = before.rfind('\n') + 1;  // npos + 1: the first line
+  const size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0, the first line
   const auto is_character = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
   return fmt::format("line {}, column {}", std::ranges::count(before, '\n') + 1,
                      std::count_if(before.begin() + static_cast<std::ptrdiff_t>(line_start),

@@ -63,7 +63,7 @@ void append_utf8(std::string& out, uint32_t code) {
   put(0x80 | (code & 0x3F));
 }
 
-// Appends what the escape at the front of `text` stands for; returns its size.
+// Appends the character of the escape at the start of `text`; returns the escape's size.
 size_t append_unescaped(std::string& out, std::string_view text) {
   if (text[1] != 'u') {
     out += kEscaped[kLetters.find(text[1])];
@@ -88,7 +88,7 @@ JsonValue number_value(std::string_view spelling) {
   if (!out.is_null()) return out;
   double value = 0;
   const auto read = std::from_chars(spelling.data(), end, value);
-  if (read.ec == std::errc::result_out_of_range) {  // leaves `value` as it was
+  if (read.ec == std::errc::result_out_of_range) {  // `value` was not changed
     value = std::strtod(std::string(spelling).c_str(), nullptr);
   }
   return value;

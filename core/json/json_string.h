@@ -1,7 +1,7 @@
-// JSON strings, quoted and unquoted, and the values of scalars.
+// Quotes and unquotes JSON strings, and parses scalars.
 //
-// Two writers differ: serde_json (safetensors headers) leaves everything but quotes, backslashes
-// and control characters as it is; Python's json.dumps (index files) writes ASCII only.
+// Two writers differ: serde_json (safetensors headers) only escapes quotes, backslashes and control
+// characters; Python's json.dumps (index files) writes ASCII only.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,8 +10,8 @@
 
 namespace ckpt {
 
-// Objects are kept sorted by key: the order of fields never matters for the result, and a
-// vocabulary of 250,000 entries needs a fast lookup.
+// Objects are sorted by key: the order of fields never affects the result, and a vocabulary of
+// 250,000 entries needs a fast lookup.
 using JsonValue = nlohmann::json;
 
 enum class JsonEscape { kSerde, kPython };
@@ -20,11 +20,11 @@ enum class JsonEscape { kSerde, kPython };
 void append_json_text(std::string& out, std::string_view text, JsonEscape style);
 std::string json_quoted(std::string_view text, JsonEscape style);
 
-// The text of a quoted string. Requires: the reader accepts it.
+// Returns the text of a quoted string. Requires: the reader accepts it.
 std::string json_unquoted(std::string_view spelling);
 
-// The value of one scalar as the reader spells it: numbers without fraction or exponent are whole
-// if they fit 64 bits, all others are doubles, infinite if they are too large.
+// Returns the value of one scalar as the reader spells it: numbers without fraction or exponent are
+// integers if they fit 64 bits; all others are doubles, infinite if they are too large.
 JsonValue json_scalar(std::string_view spelling);
 
 }  // namespace ckpt

@@ -1,4 +1,4 @@
-// Builds values from the events of the reader.
+// Builds values from the reader's events.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace ckpt {
 
 // Members of an object are sorted once, when it ends: inserting the 150,000 entries of a vocabulary
-// one by one would mean as many searches all over the memory.
+// one by one would need as many searches all over the memory.
 class JsonValueBuilder final : public JsonSink {
  public:
   JsonValue take() { return std::move(values_.front()); }
@@ -45,9 +45,9 @@ class JsonValueBuilder final : public JsonSink {
     bool is_object;
     size_t first_value, first_key;
   };
-  // By key, equal ones by their order in the text.
+  // Sorts by key, and equal keys by their order in the text.
   struct SortKey {
-    uint64_t first;  // bytes of the key, which distinguish most keys without a lookup
+    uint64_t first;  // the first bytes, which distinguish most keys without a lookup
     std::string* key;
     JsonValue* value;
 
@@ -82,15 +82,15 @@ class JsonValueBuilder final : public JsonSink {
     JsonValue::object_t out;
     for (size_t i = 0; i < order.size(); ++i) {
       const bool is_last = i + 1 == order.size() || *order[i].key != *order[i + 1].key;
-      if (!is_last) continue;  // of equal keys the last one holds
+      if (!is_last) continue;  // the last of equal keys counts
       out.emplace_hint(out.end(), std::move(*order[i].key), std::move(*order[i].value));
     }
     keys_.resize(start.first_key);
     return out;
   }
 
-  std::vector<JsonValue> values_;  // not yet in an array or object
-  std::vector<std::string> keys_;  // of those in objects
+  std::vector<JsonValue> values_;  // not yet put into an array or object
+  std::vector<std::string> keys_;  // keys of members in values_
   std::vector<Open> open_;
 };
 

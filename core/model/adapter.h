@@ -9,7 +9,7 @@
 
 namespace ckpt {
 
-// "LoRA adapter of 'Qwen/Qwen3-8B'"; empty if `checkpoint` is not an adapter.
+// Returns "LoRA adapter of 'Qwen/Qwen3-8B'"; empty if `checkpoint` is not an adapter.
 std::string adapter_words(const Checkpoint& checkpoint);
 
 // Whether these are the tensors of a model and of an adapter, as PEFT holds them in memory:

@@ -13,7 +13,7 @@
 namespace ckpt {
 namespace {
 
-// A cut between rows is possible where every part starts a new tile.
+// Requires that a cut before `row` is possible: every part must start a new tile there.
 Status check_cut(const Tensor& tensor, uint64_t row) {
   if (row == tensor.rows() || row == 0) return {};
   for (const PartRule& rule : tensor.codec->parts) {
@@ -25,7 +25,7 @@ Status check_cut(const Tensor& tensor, uint64_t row) {
   return {};
 }
 
-// Bytes [first, first + size) of slices that follow each other, appended to `out`.
+// Appends bytes [first, first + size) of consecutive slices to `out`.
 void take_bytes(const std::vector<Slice>& slices, uint64_t first, uint64_t size,
                 std::vector<Slice>& out) {
   for (const Slice& slice : slices) {
@@ -102,7 +102,7 @@ Status check_shape(const std::vector<uint64_t>& shape, const Codec& codec) {
   if (shape.size() > kMaxDimensions) {
     return unsupported("{} dimensions; at most {} are read", shape.size(), kMaxDimensions);
   }
-  // A zero anywhere makes the tensor empty, but must not hide factors that overflow.
+  // A zero makes the tensor empty, but must not hide factors that overflow.
   std::vector<uint64_t> factors = shape;
   std::ranges::replace(factors, uint64_t{0}, uint64_t{1});
   factors.push_back(8);
@@ -192,7 +192,7 @@ Result<Tensor> reshape(Tensor tensor, std::vector<uint64_t> shape) {
   CKPT_CHECK(values && *values == tensor.values());
   const uint64_t old_row = tensor.row_values();
   tensor.shape = std::move(shape);
-  // Parts with one element a value (or a block) keep their order in any shape; wider tiles do not.
+  // Parts with one element per value (or block) keep their order in any shape; larger tiles do not.
   for (const PartRule& rule : tensor.codec->parts) {
     const bool flat = rule.tile_rows == 1 && rule.tile_values == tensor.codec->block_values;
     if (tensor.row_values() != old_row && !flat) {

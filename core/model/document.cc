@@ -1,5 +1,4 @@
-// Copies of a Document share one Content, which parses the text at most once for each form in which
-// it is asked for.
+// Copies of a Document share one Content, which parses the text at most once per requested form.
 #include <mutex>
 
 #include "core/json/json_edit.h"
@@ -11,7 +10,7 @@ namespace ckpt {
 namespace {
 
 // A tree takes several times the memory of the values. A larger file is a vocabulary, which is read
-// and not edited; it gets a tree only when one is asked for.
+// and not edited; it gets a tree only on request.
 constexpr size_t kMaxTreeBytes = size_t{1} << 20;
 
 template <class Parsed>
@@ -34,7 +33,7 @@ struct Document::Content {
   Result<TokenizerJson> tokenizer;
   std::once_flag tree_once, values_once, tokenizer_once;
 
-  // Takes the fault of a key that is set twice where its last value counts.
+  // Ignores the fault of a duplicate key if its last value counts.
   struct FaultPolicy {
     explicit FaultPolicy(const Content& of) : takes(of.keys_counted == Keys::kLastCounts) {}
     Status* fault() { return takes ? &ignored : nullptr; }

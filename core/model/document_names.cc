@@ -15,8 +15,8 @@ struct KindNames {
   std::string_view globs;
 };
 constexpr KindNames kNames[] = {
-    // modelopt_state.pth: a quantization-aware training's account of its quantizers; read as data,
-    // never run
+    // modelopt_state.pth: the state of quantizers after quantization-aware training; read as data,
+    // never executed
     {kModel,
      "config.json generation_config.json hf_quant_config.json quantize_config.json recipe.yaml "
      "params.json adapter_config.json modelopt_state.pth"},

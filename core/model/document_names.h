@@ -1,8 +1,8 @@
-// The small files of a Hugging Face folder that belong to the model.
+// Lists the small files of a Hugging Face folder that belong to the model.
 //
-// The table lists files to copy, not files to omit: a folder of a trainer also holds optimizer
+// The table lists files to copy, not files to omit: a trainer's folder also contains optimizer
 // states, random number states, logs and caches, none of which may be copied with the weights.
-// Python files (remote code) are omitted too; people copy them after reading them, and a note names
+// Python files (remote code) are omitted too; users copy them after reading them, and a note lists
 // those that a document names (core/model/json_documents.h).
 #pragma once
 
@@ -14,18 +14,18 @@ namespace ckpt {
 enum class DocumentKind {
   kModel,       // configuration of the model and of its quantization
   kVocabulary,  // tokens and merges, in any form
-  kTokenizer,   // whatever else makes the tokenizer
-  kTemplate,    // of chats
-  kInputs,      // images, video, sound
+  kTokenizer,   // everything else that defines the tokenizer
+  kTemplate,    // chat templates
+  kInputs,      // processing of images, video, sound
   kEmbedding,   // modules of embedding models
-  kModules,     // the weights of these modules, which stay as they are
+  kModules,     // the weights of these modules, which stay unchanged
   kWords,       // written by people: a card, a license
 };
 
-// The globs of all kinds, over the path relative to the folder.
+// The globs of all kinds, for paths relative to the folder.
 std::vector<std::string_view> document_globs();
 
-// Whether `path` is one of those files.
+// Whether `path` is one of these files.
 bool is_document(std::string_view path);
 bool is_document_of(DocumentKind kind, std::string_view path);
 

@@ -11,25 +11,25 @@
 
 namespace ckpt {
 
-// How llama-quantize uses an importance matrix for a block type.
+// Whether llama-quantize uses an importance matrix for a block type.
 enum class ImportanceUse : uint8_t { kIgnored, kUsed, kNeeded };
-// How --search best improves a type: its scales, or with second moments only the codes.
+// The effect of --search best: it improves scales, or only codes if second moments are known.
 enum class SearchUse : uint8_t { kNoSearch, kFeedback, kScales };
 
 inline constexpr float kNoEnd = std::numeric_limits<float>::infinity();
-inline constexpr float kHalfEnd = 65520;  // rounds to Inf as a half float, and numbers below do not
+inline constexpr float kHalfEnd = 65520;  // rounds to Inf as a half float; smaller numbers do not
 
-// One row a type: enumerator, name on the command line, numbers in one element, bytes of one
-// element, number in a GGUF (ggml/include/ggml.h `enum ggml_type`; -1: GGUF has none), the type of
-// tensors whose rows are not whole blocks (llama.cpp src/llama-quant.cpp; itself: none), what an
-// importance matrix is for it, what a search improves, and its place among the types that a size
-// target chooses from, where of equals the first is preferred (0: none of them; above 100: only for
-// rows that are not whole blocks of 256), and the magnitude from which on values do not fit. The
-// name in a safetensors file is the same in capitals (safetensors/src/tensor.rs `enum Dtype`).
+// One row per type: enumerator, name on the command line, numbers per element, bytes per element,
+// number in a GGUF (ggml/include/ggml.h `enum ggml_type`; -1: GGUF has none), the type for tensors
+// whose rows are not complete blocks (llama.cpp src/llama-quant.cpp; itself: none), use of an
+// importance matrix, what a search improves, its place in the order of types that a size target
+// chooses from, which decides ties (0: not chosen; above 100: only for rows that are not complete
+// blocks of 256), and the smallest magnitude that does not fit. The name in a safetensors file is
+// the same in capitals (safetensors/src/tensor.rs `enum Dtype`).
 //
 // A block holds magnitudes up to its largest scale times its largest code, and what rounds to that:
-// 65504 times a factor; of nvfp4 448 times 6, where 464 is the next scale's share. llama.cpp writes
-// larger ones as Inf, clipped, or as zeros.
+// 65504 times a factor; for nvfp4 448 times 6, because 464 rounds to the next scale. llama.cpp
+// writes larger ones as Inf, clipped, or as zeros.
 // clang-format off
 #define CKPT_DTYPES_OF_NUMBERS(ROW) \
   ROW(kBool, "bool", 1, 1, -1, kBool, kIgnored, kNoSearch, 0, kNoEnd) \
@@ -92,17 +92,17 @@ enum class Dtype : uint8_t {
 
 struct DtypeInfo {
   std::string_view name;  // as on the command line: "bf16", "q4_k"
-  uint32_t values;        // numbers in one element
-  uint32_t size_bytes;    // bytes of one element
+  uint32_t values;        // numbers per element
+  uint32_t size_bytes;    // bytes per element
   int32_t ggml_type;      // -1: none
   Dtype in_short_rows;
   ImportanceUse importance;
   SearchUse search;
   uint32_t target_place;
-  float end;  // this magnitude does not fit, and no larger one
+  float end;  // the smallest magnitude that does not fit
 };
 
-// The rows above, by Dtype; a test holds them to the sizes of ggml-common.h.
+// The rows above, indexed by Dtype; a test compares the sizes with ggml-common.h.
 inline constexpr DtypeInfo kDtypeInfos[] = {
 #define CKPT_ROW(enumerator, name, values, size_bytes, ggml, short_rows, weights, search, place,  \
                  end)                                                                             \
@@ -119,7 +119,7 @@ inline constexpr uint32_t kNumberDtypeCount = 0 CKPT_DTYPES_OF_NUMBERS(CKPT_COUN
 inline constexpr uint32_t kDtypeCount = kNumberDtypeCount CKPT_DTYPES_OF_BLOCKS(CKPT_COUNTED);
 #undef CKPT_COUNTED
 
-// True for ggml's blocks, whose values were rounded to a grid before.
+// Whether it is a block type of ggml, whose values were rounded to a grid before.
 inline constexpr bool is_block_type(Dtype dtype) {
   return static_cast<uint32_t>(dtype) >= kNumberDtypeCount;
 }

@@ -8,10 +8,10 @@
 //   f8_e8m0    0   8    0    127   2^127   no    0xFF           -
 //   ue4m3      0   4    3      7      448  no    0x00, 0x7F=0   ggml's own rounding, see below
 //
-// All have subnormals except f8_e8m0. Note: a NaN becomes sign|0x7E00 in
-// f16 (payload lost) but keeps its payload's upper bits in bf16; the two f8 formats saturate Inf
-// to their largest number (OCP 8-bit floating point, saturating mode).
-// Sources: llama.cpp ggml/src/ggml-impl.h; OCP OFP8 1.0; OCP Microscaling 1.0.
+// All have subnormals except f8_e8m0. Note: a NaN becomes sign|0x7E00 in f16 (its payload is lost)
+// but keeps its payload's upper bits in bf16; the two f8 formats saturate Inf to their largest
+// number (OCP 8-bit floating point, saturating mode). Sources: llama.cpp ggml/src/ggml-impl.h; OCP
+// OFP8 1.0; OCP Microscaling 1.0.
 #pragma once
 
 #include <bit>
@@ -22,7 +22,7 @@ namespace ckpt {
 inline float float_from_f16(uint16_t half) {
   const uint32_t sign = (uint32_t{half} & 0x8000u) << 16;
   const uint32_t magnitude = half & 0x7FFFu;
-  if (magnitude >= 0x7C00u) {  // Inf; a NaN is made quiet, as hardware does
+  if (magnitude >= 0x7C00u) {  // Inf; NaN becomes quiet, as in hardware
     const uint32_t quiet = magnitude > 0x7C00u ? 0x00400000u : 0u;
     return std::bit_cast<float>(sign | 0x7F800000u | quiet | (magnitude & 0x3FFu) << 13);
   }
@@ -55,7 +55,7 @@ inline uint16_t bf16_from_float(float value) {
   return static_cast<uint16_t>((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16);
 }
 
-// An f8 format: exponent bits and bias follow from the mantissa bits of its 7-bit magnitude.
+// An f8 format. Exponent bits and bias follow from the mantissa bits of its 7-bit magnitude.
 struct F8Format {
   int mantissa_bits;
   int bias;
@@ -95,7 +95,7 @@ inline uint8_t f8_from_float(float value, const F8Format& format) {
   const auto smallest_normal = static_cast<uint32_t>(128 - format.bias) << 23;
   uint32_t code = 0;
   if (magnitude < smallest_normal) {
-    // Added to a power of two whose last bit is worth one subnormal step, the value is rounded.
+    // Adding a power of two whose last bit is worth one subnormal step rounds the value.
     const uint32_t anchor = smallest_normal + (static_cast<uint32_t>(shift) << 23);
     const float sum = std::bit_cast<float>(magnitude) + std::bit_cast<float>(anchor);
     code = std::bit_cast<uint32_t>(sum) - anchor;
@@ -111,20 +111,20 @@ inline float float_from_e5m2(uint8_t code) { return float_from_f8(code, kE5M2); 
 inline uint8_t e4m3_from_float(float value) { return f8_from_float(value, kE4M3); }
 inline uint8_t e5m2_from_float(float value) { return f8_from_float(value, kE5M2); }
 
-// 2^(code - 127); 0xFF is NaN.
+// Returns 2^(code - 127); 0xFF is NaN.
 inline float float_from_e8m0(uint8_t code) {
   if (code == 0xFF) return std::bit_cast<float>(0x7FC00000u);
   return std::bit_cast<float>(code == 0 ? 0x00400000u : uint32_t{code} << 23);
 }
 
-// The scale of ggml's NVFP4 block. Bit 7 should be 0 and is ignored, so that 0xFF, unlike 0x7F, is
-// the number 480.
+// Decodes the scale of ggml's NVFP4 block. Bit 7 should be 0 and is ignored, so that 0xFF, unlike
+// 0x7F, is the number 480.
 inline float float_from_ue4m3(uint8_t code) {
   if (code == 0 || code == 0x7F) return 0;
   return float_from_f8_magnitude(code & 0x7Fu, kE4M3);
 }
 
-// Rounds half up; numbers below 2^-6 go to at most 7/512; all from 256 on become 448's code.
+// Rounds half up; numbers below 2^-6 become at most 7/512; numbers from 256 on get the code of 448.
 inline uint8_t ue4m3_from_float(float value) {
   if (!(value > 0)) return 0;
   const uint32_t bits = std::bit_cast<uint32_t>(value);

@@ -1,4 +1,4 @@
-// A format reads headers into a Checkpoint and lays a Checkpoint out into files. It never writes.
+// A format reads headers into a Checkpoint and lays out a Checkpoint as files. It never writes.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace ckpt {
 
-// Where part `part` of tensor `tensor` (an index into Checkpoint::tensors) is in a file.
+// The place of part `part` of tensor `tensor` (an index into Checkpoint::tensors) in a file.
 struct Extent {
   uint32_t tensor;
   uint32_t part;
@@ -21,17 +21,17 @@ struct Extent {
   uint64_t size_bytes;
 };
 
-// header | gap of zeros | extent | gap | extent ... up to size_bytes; all known now.
+// A file: header | gap of zeros | extent | gap | extent ... up to size_bytes, all known in advance.
 struct OutputFile {
   std::string path;               // relative to the output folder; a file name for one-file formats
   uint64_t size_bytes = 0;        // final
   std::vector<std::byte> header;  // at offset 0
   std::vector<Extent> extents;    // ascending, never overlapping
-  Slice same_as;                  // source set: header and extents together equal that input
+  Slice same_as;                  // if set: header and extents together equal that input
 };
 
 struct Layout {
-  bool is_folder = false;  // files go into the folder OUT; otherwise files[0] is OUT
+  bool is_folder = false;  // files are in the folder OUT; otherwise files[0] is OUT
   std::vector<OutputFile> files;
   uint64_t size_bytes() const {  // of all files
     uint64_t total = 0;
@@ -41,31 +41,31 @@ struct Layout {
 };
 
 struct LayoutOptions {
-  std::string out_name;           // OUT's file name, for formats of one file
-  uint64_t max_file_bytes = 0;    // shard or split size; 0 = as the format does by default
-  uint64_t max_file_tensors = 0;  // of a split GGUF; 0 = any number
+  std::string out_name;           // OUT's file name, for formats with one file
+  uint64_t max_file_bytes = 0;    // shard or split size; 0 = the format's default
+  uint64_t max_file_tensors = 0;  // in a split GGUF; 0 = no limit
   uint64_t header_slack_bytes = 0;
   // For edits in place: a file whose tensors do not change keeps their order and, if the new header
   // fits, the position of their first byte.
   bool keep_places = false;
-  // If the header does not fit, that first byte moves by multiples of this. 0: it cannot move, and
-  // the file is laid out again.
+  // If the header does not fit, that first byte moves by multiples of this number. 0: it cannot
+  // move, and the file is laid out again.
   uint64_t shift_bytes = 0;
 };
 
-// How to read files.
 // Values of weights that a trainer's checkpoint may hold: those that the model ran with, often in
 // 16 bits, and the F32 masters that its optimizer changes.
 enum class WeightValues : uint8_t { kUsual, kModel, kMaster };
 
+// Options for reading files.
 struct ReadOptions {
-  // Documents and indexes may be links to anywhere, not only inside their folder and to the blobs
-  // of the hub's cache.
+  // Documents and indexes may be links to any file, not only into their folder and to the blobs of
+  // the Hub's cache.
   bool follow_links = false;
-  // If a URL names the folder, vocabularies and weights of modules have only their names, no text:
-  // for callers that show only the names.
+  // If a URL names the folder, omit the text of vocabularies and module weights, for callers that
+  // only show names.
   bool skip_vocabularies_of_urls = false;
-  // Tensors of a GGUF whose type no codec has are bytes, for callers that read keys.
+  // Read GGUF tensors of unknown types as bytes, for callers that only read keys.
   bool keep_unknown_types = false;
   // The model that a trainer's checkpoint was made from, for facts that its files lack.
   std::filesystem::path base = {};

@@ -58,9 +58,9 @@ constexpr const char* kWithAutoMap[] = {"config.json",
                                         "image_processor_config.json",
                                         "feature_extractor_config.json"};
 
-using Files = std::map<std::string, std::string>;  // the document, by path
+using Files = std::map<std::string, std::string>;  // maps paths to the naming document
 
-// "modeling_x.XModel"
+// Adds the file of a class such as "modeling_x.XModel".
 void add_class(const JsonValue& value, const std::string& document, Files& files) {
   const auto* const name = value.get_ptr<const std::string*>();
   if (name == nullptr || name->find("--") != name->npos) return;
@@ -69,7 +69,7 @@ void add_class(const JsonValue& value, const std::string& document, Files& files
   files.emplace(name->substr(0, dot) + ".py", document);
 }
 
-// The content of a document; nullptr where it is absent, or is not JSON, which other code reports.
+// The content of a document; nullptr if it is absent or not JSON, which other code reports.
 std::shared_ptr<const JsonValue> values_of(const Checkpoint& checkpoint, std::string_view path) {
   const Document* const document = checkpoint.find_document(path);
   if (document == nullptr) return nullptr;

@@ -1,4 +1,4 @@
-// Documents of a checkpoint that are JSON objects, to be read or edited; the files that they name.
+// Reads and edits documents that are JSON objects, and finds the files that they name.
 #pragma once
 
 #include <memory>
@@ -14,28 +14,29 @@
 
 namespace ckpt {
 
-// The content of the document at `path`, parsed once for all callers; nullptr if it does not exist.
-// Fails: as Document::values; kCorrupt when it is not an object.
+// Returns the content of the document at `path`, parsed once for all callers; nullptr if it does
+// not exist. Fails: as Document::values; kCorrupt if it is not an object.
 Result<std::shared_ptr<const JsonValue>> read_object(const Checkpoint& checkpoint,
                                                      std::string_view path);
 
-// config.json's architectures[0], or GGUF's general.architecture; empty if neither is set.
+// Returns architectures[0] of config.json, or general.architecture of a GGUF; empty if neither is
+// set.
 std::string architecture_of(const Checkpoint& checkpoint);
 
-// A document that is edited: its content and its layout.
+// A document to edit: its content and its layout.
 struct JsonDocument {
   JsonText root;
   JsonStyle style;
 };
-// A copy of the document at `path`, to be edited; nullopt if it does not exist. Fails: as
+// Returns an editable copy of the document at `path`; nullopt if it does not exist. Fails: as
 // read_object.
 Result<std::optional<JsonDocument>> read_json(const Checkpoint& checkpoint, std::string_view path);
-// config.json as a JSON object; nullopt when there is none. Fails: as read_object.
+// Returns config.json as a JSON object; nullopt if it does not exist. Fails: as read_object.
 Result<std::optional<JsonText>> read_config(const Checkpoint& checkpoint);
 // Stores the document in `checkpoint`; if its content did not change, it keeps every byte.
 void write_json(Checkpoint& checkpoint, std::string_view path, const JsonDocument& document);
 
-// Files that documents of a Hugging Face folder name, and that are not documents themselves.
+// Files that documents of a Hugging Face folder name but that are not documents themselves.
 //
 //   config.json            {"auto_map": {"AutoModel": "modeling_x.XModel"}}         modeling_x.py
 //   tokenizer_config.json  {"auto_map": {"AutoTokenizer": ["tokenization_x.X", null]}}
@@ -48,7 +49,7 @@ struct NamedFile {
   std::string path;      // "modeling_x.py", "2_Router/"
 };
 
-// Python files that documents name, each once, sorted by path.
+// Python files that documents name, without duplicates, sorted by path.
 std::vector<NamedFile> named_code(const Checkpoint& checkpoint);
 
 // A module of sentence-transformers: its entry in modules.json. The list is empty if the document
@@ -58,7 +59,7 @@ struct SentenceModule {
 };
 std::vector<SentenceModule> sentence_modules(const Checkpoint& checkpoint);
 
-// Folders of modules.json of which `checkpoint` has no document. Modules without files do not
+// Folders in modules.json without any document in `checkpoint`. Modules that need no files do not
 // count.
 std::vector<NamedFile> modules_without_files(const Checkpoint& checkpoint);
 

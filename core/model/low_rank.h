@@ -1,9 +1,9 @@
-// A product of two narrow matrices, times a number: what a LoRA adapter adds to a weight.
+// The product of two narrow matrices, times a number, which a LoRA adapter adds to a weight.
 //
 //   out[i][j] = s · (((b[i][0] a[0][j]) + b[i][1] a[1][j]) + ...)     all in float
 //
-// Each + with the product before it is one fused multiply-add, k ascending; the product with s
-// rounds once more. The order is that of the F32 product in PyTorch on a CPU with FMA, so merged
+// Each + with the preceding product is one fused multiply-add, with k ascending; the product with s
+// rounds once more. This is the order of the F32 product in PyTorch on a CPU with FMA, so merged
 // weights equal those that PEFT writes, bit for bit.
 #pragma once
 
@@ -21,8 +21,8 @@ struct LowRank {
   float scale;
 };
 
-// Fills `out`, whose rows and columns determine those of the factors. Same bytes on every
-// processor.
+// Fills `out`, whose rows and columns determine those of the factors. The bytes are the same on
+// every processor.
 using LowRankProduct = void (*)(const LowRank& factors, FloatRows out);
 
 }  // namespace ckpt

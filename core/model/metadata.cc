@@ -16,7 +16,7 @@ struct TypeRow {
   uint32_t size_bytes;
 };
 
-// One row a type, in the order of the numbers that stand for it.
+// One row per type, in the order of the type numbers.
 constexpr std::array<TypeRow, 13> kTypes = {{
     {"u8", 1},
     {"i8", 1},

@@ -1,4 +1,4 @@
-// Typed, ordered key/value pairs: the model of GGUF metadata (docs/formats/gguf.md).
+// Typed, ordered key/value pairs, as in GGUF metadata (docs/formats/gguf.md).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace ckpt {
 
-// Value types; the numbers are GGUF's (ggml/include/gguf.h `enum gguf_type`).
+// Value types with the numbers of GGUF (ggml/include/gguf.h `enum gguf_type`).
 enum class MetaType : uint32_t {
   kU8 = 0,
   kI8 = 1,
@@ -29,27 +29,27 @@ enum class MetaType : uint32_t {
   kF64 = 12,
 };
 std::string_view name(MetaType type);
-// Bytes of one stored number; 0 for text and arrays.
+// The size of one stored number; 0 for text and arrays.
 uint32_t size_bytes(MetaType type);
 
 // Elements of one type. Numbers are packed, little-endian, exactly as stored.
 struct MetaArray {
   MetaType element = MetaType::kU32;
   std::vector<std::byte> numbers;
-  std::vector<std::string> texts;  // element == kText
-  std::vector<MetaArray> arrays;   // element == kArray
+  std::vector<std::string> texts;  // if element == kText
+  std::vector<MetaArray> arrays;   // if element == kArray
   uint64_t count() const;
   bool holds_numbers() const { return element != MetaType::kText && element != MetaType::kArray; }
   bool operator==(const MetaArray&) const = default;
 };
 
-// The type says which alternative holds: unsigned types and bool in uint64_t, signed ones in
-// int64_t, f32 and f64 in double, in which an f32 is exact. A bool keeps its byte; any but 0 is
-// true.
+// The type determines the alternative: unsigned types and bool are in uint64_t, signed ones in
+// int64_t, f32 and f64 in double, which holds an f32 exactly. A bool keeps its byte; any byte
+// except 0 is true.
 struct MetaValue {
   MetaType type = MetaType::kU32;
   std::variant<uint64_t, int64_t, double, std::string, MetaArray> value;
-  // Numbers are compared by their bits; any NaN equals any other, and any true byte.
+  // Compares numbers by their bits; all NaN are equal, and so are all true bytes.
   bool operator==(const MetaValue& other) const;
 
   static MetaValue u16(uint64_t v) { return {MetaType::kU16, v}; }
@@ -58,7 +58,7 @@ struct MetaValue {
   static MetaValue f32(double v) {
     return {MetaType::kF32, static_cast<double>(static_cast<float>(v))};
   }
-  // Conversions would make a signalling NaN quiet.
+  // Takes bits, because converting a signalling NaN would make it quiet.
   static MetaValue f32_of_bits(uint32_t bits);
   uint32_t f32_bits() const;  // Requires: kF32.
   static MetaValue boolean(bool v) { return {MetaType::kBool, static_cast<uint64_t>(v ? 1 : 0)}; }
@@ -70,9 +70,9 @@ MetaArray make_text_array(std::vector<std::string> texts);
 MetaArray make_i32_array(const std::vector<int32_t>& numbers);
 MetaArray make_f32_array(const std::vector<float>& numbers);
 MetaArray make_bool_array(const std::vector<bool>& flags);
-MetaArray make_byte_array(std::string_view bytes);  // of U8
-// Element `index` of a number array, widened. Requires: the element is a number and index is in
-// range.
+MetaArray make_byte_array(std::string_view bytes);  // an array of U8
+// Returns element `index` of a number array as a double. Requires: the element is a number and
+// index is in range.
 double number_at(const MetaArray& array, uint64_t index);
 
 struct MetaEntry {
@@ -81,19 +81,19 @@ struct MetaEntry {
   bool operator==(const MetaEntry&) const = default;
 };
 
-// Order is kept: it is part of the bytes.
+// Key/value pairs in order, because the order affects the bytes.
 class Metadata {
  public:
   const MetaValue* find(std::string_view key) const;
-  // Replaces in place, or appends.
+  // Replaces the value in place, or appends it.
   void set(std::string key, MetaValue value);
   void append(std::string key, MetaValue value);  // Requires: the key is new.
-  bool remove(std::string_view key);              // True when it was there.
-  // Unsigned/signed whole numbers, widened. nullopt when absent or of another kind.
+  bool remove(std::string_view key);              // returns whether it existed
+  // Return whole numbers, widened; nullopt if absent or of another kind.
   std::optional<uint64_t> find_unsigned(std::string_view key) const;
   const std::string* find_text(std::string_view key) const;
   const MetaArray* find_array(std::string_view key) const;
-  std::string_view architecture() const;  // general.architecture; empty when absent
+  std::string_view architecture() const;  // general.architecture; empty if absent
 
   std::vector<MetaEntry> entries;
   bool operator==(const Metadata&) const = default;

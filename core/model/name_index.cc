@@ -19,7 +19,7 @@ NameIndex::NameIndex(std::vector<std::string_view> names) : names_(std::move(nam
     const int order = names_[a.number].compare(names_[b.number]);
     return order != 0 ? order < 0 : a.number < b.number;
   });
-  // About four names a bucket.
+  // Use about four names per bucket.
   const auto bits = static_cast<unsigned>(std::bit_width(names_.size() / 4)) + 1;
   shift_ = 64 - bits;
   buckets_.assign((size_t{1} << bits) + 1, 0);

@@ -1,7 +1,7 @@
 // Finds a name among many, and detects duplicates.
 //
-//   items      hash, number of the name; sorted by hash, then by name
-//   buckets    first item of every run of hashes that share their top bits
+//   items      hash and index of the name; sorted by hash, then by name
+//   buckets    the first item of every run of hashes with the same top bits
 //
 // Names come from files, and an attacker can choose names with equal hashes. Equal hashes are
 // ordered by name, so finding a name always takes a logarithmic number of steps.
@@ -18,14 +18,14 @@ namespace ckpt {
 class NameIndex {
  public:
   NameIndex() = default;
-  // The names must outlive the index and must not move. Requires: fewer than 2^32.
+  // The names must outlive the index and must not move. Requires: fewer than 2^32 names.
   explicit NameIndex(std::vector<std::string_view> names);
 
   size_t size() const { return names_.size(); }
   std::string_view name(uint32_t number) const { return names_[number]; }
-  // Number of the first name that is equal to `name`.
+  // The index of the first name that equals `name`.
   std::optional<uint32_t> find(std::string_view name) const;
-  // The numbers of the first name, in order, that occurs twice.
+  // The indices of the first name, in order, that occurs twice.
   std::optional<std::pair<uint32_t, uint32_t>> find_twice() const;
 
  private:

@@ -32,7 +32,7 @@ Status check_file(const Checkpoint& checkpoint, const OutputFile& file) {
   return {};
 }
 
-// Stored parts must hold exactly the bytes that the part rules ask for.
+// Requires that stored parts have exactly the bytes that the part rules demand.
 Status check_tensor(const Tensor& tensor) {
   const Tensor& stored = tensor.stored_tensor();
   CKPT_CHECK(stored.is_stored());

@@ -1,4 +1,4 @@
-// A plan: checkpoints with their layouts. execute(plan) carries it out.
+// A plan: checkpoints with their layouts. execute(plan) executes it.
 #pragma once
 
 #include <filesystem>
@@ -15,14 +15,14 @@ struct Output {
   std::filesystem::path path;  // OUT: a folder, or the file that files[0] becomes
   Checkpoint checkpoint;
   Layout layout;
-  // OUT is an existing empty folder, perhaps a mount point: it stays, and the files of the layout
-  // are put into it.
+  // OUT is an existing empty folder, perhaps a mount point: it stays, and the layout's files are
+  // put into it.
   bool goes_into = false;
-  // Files of the folder at `path` that this output replaces; nothing else in it is removed.
+  // Files in the folder at `path` that this output replaces; nothing else in it is removed.
   std::vector<std::string> replaced = {};
 };
 
-// Several outputs are made in one pass over the source.
+// Several outputs are made in one pass over the sources.
 struct Plan {
   std::vector<Output> outputs;
 };
@@ -32,7 +32,7 @@ struct Plan {
 // names, a Recoded tensor whose source is not Stored. Later code does not check again.
 Status check(const Plan& plan);
 
-// Where a file of an output ends up. Requires: check() passed.
+// The final path of an output's file. Requires: check() passed.
 std::filesystem::path final_path(const Output& output, const OutputFile& file);
 
 }  // namespace ckpt

@@ -23,7 +23,7 @@ constexpr std::string_view kOtherLists[] = {
     "targets",      "quantized_layers",       "modules_in_block_to_quantize",
     "extra_config", "block_name_to_quantize", "layer_quant_config",
     "fqn_to_config", "module_fqn_to_config"};
-// A text: names with commas between.
+// This key holds a text: names separated by commas.
 constexpr std::string_view kJoinedNames = "block_name_to_quantize";
 constexpr std::string_view kRuleMark = "+:";
 
@@ -44,7 +44,7 @@ void edit_items(JsonText& list, const EditEntry& edit) {
 void edit_keys(JsonText& object, bool are_rules, const EditEntry& edit) {
   std::vector<JsonText::Member> kept;
   for (auto& [key, value] : object.members()) {
-    // A rule without a mark is one with "+:".
+    // A rule without a mark means "+:".
     const bool is_bare = are_rules && expression_mark(key) == 0;
     auto made = edit(is_bare ? std::string(kRuleMark) + key : key);
     if (!made) continue;
@@ -67,7 +67,7 @@ std::string edited_names(std::string_view text, const EditEntry& edit) {
 }  // namespace
 
 std::vector<ModuleList> unquantized_lists(std::string_view method) {
-  // Statements with a quant_algo and without a quant_method are ModelOpt's.
+  // A declaration with quant_algo but without quant_method is ModelOpt's.
   if (method.empty() || method.starts_with("modelopt")) method = "modelopt";
   std::vector<ModuleList> out;
   for (const std::string_view name : {method, std::string_view()}) {

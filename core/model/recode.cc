@@ -1,4 +1,4 @@
-// Values that are still to be computed: what they are stored as, and what is done to them.
+// Describes values that are still to be computed: their target codec and operations.
 #include <utility>
 
 #include "core/model/checkpoint.h"
@@ -13,15 +13,15 @@ Status check_not_repacked(const Tensor& tensor) {
       tensor.recoded().from->codec->name, tensor.codec->name);
 }
 
-// Measurements of values that have changed since.
+// Removes measurements of values that have changed since.
 void forget_measures(Tensor& tensor) {
   Recoded& made = std::get<Recoded>(tensor.origin);
   made.exact_blocks = 0;
   made.second_error.reset();
 }
 
-// Codes that are still to be made have no values yet: those they are made of would be taken.
-// Another dialect has the same codes.
+// Fails for codes that are still to be made, because only their sources have values yet. Another
+// dialect of the same codes passes.
 Status check_not_encoded(const Tensor& tensor, const Codec& codec) {
   if (tensor.is_stored() || plain_dtype(*tensor.codec)) return {};
   if (tensor.recoded().from->codec == tensor.codec) return {};

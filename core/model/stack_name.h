@@ -1,8 +1,8 @@
-// Names of tensors that a file holds as one stack: "blk.0.ffn_up_exps[3]" is matrix 3 of
+// Names tensors that a file holds as one stack: "blk.0.ffn_up_exps[3]" is matrix 3 of
 // "blk.0.ffn_up_exps".
 //
-// A checkpoint keeps such tensors separate if each is encoded with its own number (NVFP4: its
-// tensor scale). They follow each other, from 0 on, with the same shape and codec, and a format
+// A checkpoint keeps such tensors separate if each is encoded with a separate number (NVFP4: its
+// tensor scale). They are consecutive, numbered from 0, with the same shape and codec, and a format
 // lays them out as one. Only codecs with several parts are stacked this way; in other names the
 // brackets have no meaning.
 #pragma once
@@ -25,7 +25,7 @@ inline std::string stack_member_name(std::string_view stack, uint64_t number) {
   return fmt::format("{}[{}]", stack, number);
 }
 
-// nullopt for a tensor that is not part of a stack.
+// Returns nullopt for a tensor that is not part of a stack.
 inline std::optional<StackMember> stack_member(const Tensor& tensor) {
   const size_t open = tensor.name.rfind('[');
   if (tensor.codec->parts.size() < 2 || open == std::string::npos || !tensor.name.ends_with(']')) {

@@ -42,7 +42,7 @@ Status check_number(const OptionRule& rule, std::string_view value, std::string_
   return misuse("{}{}; expected a number from {} to {}", before, value, rule.least, rule.most);
 }
 
-// The few of `names` that `word` is the beginning of; none where it says too little.
+// The names that begin with `word`, if they are few; none if `word` is too short.
 std::vector<std::string> completions(std::string_view word, const std::vector<std::string>& names) {
   constexpr size_t kLeastLetters = 4, kMostNames = 5;
   std::vector<std::string> out;
@@ -59,7 +59,7 @@ std::vector<std::string> completions(std::string_view word, const std::vector<st
 Failure wrong_choice(const OptionRule& rule, std::string_view value, std::string_view before) {
   std::vector<std::string> names = names_in(choices_of(rule));
   std::ranges::move(other_words_of(rule), std::back_inserter(names));
-  // Of a path, as other programs know such names by, the last word counts.
+  // In a path, in which other programs put such names, the last component counts.
   const size_t slash = rule.file_endings.empty() ? value.npos : value.rfind('/');
   const std::string_view word = slash == value.npos ? value : value.substr(slash + 1);
   const std::vector<std::string> longer = completions(word, names);
@@ -71,7 +71,7 @@ Failure wrong_choice(const OptionRule& rule, std::string_view value, std::string
   return misuse_hint(hint, "{}{}; expected {}", before, value, alternatives(words));
 }
 
-// "cast:type=f32|f16|bf16": the step with everything that it needs.
+// Returns "cast:type=f32|f16|bf16": the step with all required options.
 std::string needed(OptionRules rules, std::string_view step) {
   std::vector<std::string> words;
   for (const OptionRule& rule : rules) {

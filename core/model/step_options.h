@@ -1,7 +1,7 @@
-// The options of a step, declared as data: `--step NAME:key=value`, recipes, `ckpt list steps`, the
-// completion of shells and the flags of convert are all made from these rules.
+// The options of a step, declared as data. `--step NAME:key=value`, recipes, `ckpt list steps`,
+// shell completion and the flags of convert are all made from these rules.
 //
-//   Options, as given ── read() by the rules, once ──▶ OptionValues, which the step asks
+//   given Options ── read() by the rules, once ──▶ OptionValues, which the step queries
 #pragma once
 
 #include <algorithm>
@@ -18,11 +18,11 @@ namespace ckpt {
 
 enum class ValueKind : uint8_t {
   kText,
-  kChoice,  // one of a few words, in either case
-  kYesNo,   // "true" and "1", "false" and "0" as well
+  kChoice,  // one of a few words, in upper or lower case
+  kYesNo,   // also "true" and "1", "false" and "0"
   kGlob,
-  kPath,  // of a file or a folder; in a recipe relative to it
-  kType,  // that a tensor may have: "q6_k", in either case
+  kPath,  // of a file or a folder; in a recipe relative to the recipe
+  kType,  // type of a tensor: "q6_k", in upper or lower case
   kNumber,
   kPair,  // KEY=VALUE
 };
@@ -32,7 +32,7 @@ std::string_view name_of(ValueKind kind);  // "choice"
 struct Choice {
   std::string_view name;
   int meaning;
-  bool is_alias = false;  // understood, not shown
+  bool is_alias = false;  // accepted but not shown
 
   constexpr Choice(std::string_view word, auto value, bool alias = false)
       : name(word), meaning(static_cast<int>(value)), is_alias(alias) {}
@@ -44,19 +44,19 @@ struct OptionRule {
   std::string_view value_name;  // "DIR", "GLOB"; empty: the choices
   std::string_view help;
   std::span<const Choice> choices = {};
-  std::string_view otherwise = {};  // what counts when the option is absent; empty: nothing
-  double least = 0, most = 0;       // of a number, both included
+  std::string_view otherwise = {};  // value if the option is absent; empty: none
+  double least = 0, most = 0;       // limits of a number, both inclusive
   bool repeats = false;
   bool is_required = false;
   bool may_be_empty = false;
-  // A choice that may instead be a file with one of these endings (".yaml", ".yml"), or one of
-  // further words that are not listed but described as `other_names`.
+  // The choice may instead be a file with one of these endings (".yaml", ".yml"), or another word,
+  // which `other_names` describes.
   std::span<const std::string_view> file_endings = {};
   std::string_view other_names = {};
   std::vector<std::string> (*other_words)() = nullptr;
-  std::string_view needs = {};  // the option without which this one has no effect
+  std::string_view needs = {};  // an option without which this one has no effect
 
-  // For declarations: kGlobOption.repeated().
+  // Used in declarations: kGlobOption.repeated().
   constexpr OptionRule repeated() const { return with(&OptionRule::repeats, true); }
   constexpr OptionRule required() const { return with(&OptionRule::is_required, true); }
   constexpr OptionRule or_empty() const { return with(&OptionRule::may_be_empty, true); }
@@ -78,16 +78,16 @@ struct OptionRule {
 
   // The accepted words; empty if the option accepts other values.
   std::vector<std::string> words() const;
-  // Whether this value is a path; in a recipe it is relative to it.
+  // Whether the value is a path, which in a recipe is relative to the recipe.
   bool is_path(std::string_view given) const {
     return kind == ValueKind::kPath || is_other_file(given);
   }
   bool is_other_file(std::string_view given) const {
     return std::ranges::any_of(file_endings, [&](auto ending) { return given.ends_with(ending); });
   }
-  // As help calls the value: "GLOB", "bf16|f16".
+  // The placeholder in help: "GLOB", "bf16|f16".
   std::string value() const;
-  // The help and `more`, with the default and whether the option repeats.
+  // The help and `more`, with the default and whether the option may repeat.
   std::string whole_help(std::string_view more = {}) const;
 
  private:
@@ -131,16 +131,16 @@ constexpr OptionRule pair(std::string_view name, std::string_view value, std::st
 
 }  // namespace option
 
-const OptionRule* find_rule(OptionRules rules, std::string_view key);  // nullptr: none of that name
+const OptionRule* find_rule(OptionRules rules, std::string_view key);  // nullptr: no such option
 
-// Whether `value` is one of the rule's kind. `before` is how the value was given, for the message:
-// "cast:type=", "--preset ". Fails: kUsage, with the nearest choice where there is one.
+// Requires that `value` is of the rule's kind. `before` precedes the value in the message:
+// "cast:type=", "--preset ". Fails: kUsage, with the nearest choice if there is one.
 Status check_value(const OptionRule& rule, std::string_view value, std::string_view before);
 
-// KEY=VALUE at the first '='. Requires: a value of kPair.
+// Splits KEY=VALUE at the first '='. Requires: a value of kPair.
 std::pair<std::string, std::string> split_pair(std::string_view text);
 
-// The given options, in order; an option may come more than once.
+// The given options in order; an option may occur several times.
 class Options {
  public:
   using Pair = std::pair<std::string, std::string>;
@@ -154,7 +154,7 @@ class Options {
   void remove(std::string_view key) {
     std::erase_if(pairs_, [&](const Pair& pair) { return pair.first == key; });
   }
-  std::optional<std::string> get(std::string_view key) const;  // the last one
+  std::optional<std::string> get(std::string_view key) const;  // the last value
   std::vector<std::string> all(std::string_view key) const;
   bool has(std::string_view key) const { return get(key).has_value(); }
   bool empty() const { return pairs_.empty(); }
@@ -171,12 +171,12 @@ class OptionValues {
   struct Value {
     const OptionRule* rule;
     std::string text;   // as given
-    int meaning = 0;    // of a choice, -1 for a file or another word in its place; 1 for yes
+    int meaning = 0;    // of a choice, -1 for a file or another word; 1 for yes
     double number = 0;  // of a number
   };
 
-  // Fails: kUsage: an option that no rule has, two of one that does not repeat, one that is
-  // missing, or whose other option is, a value of another kind. `step` names the step in the
+  // Fails: kUsage: an option without a rule, a repeated option that must not repeat, a missing
+  // option or a missing option that it needs, a value of another kind. `step` names the step in the
   // message.
   static Result<OptionValues> read(OptionRules rules, const Options& given, std::string_view step);
 
@@ -217,7 +217,7 @@ class OptionValues {
   std::vector<Value> given_;
 };
 
-// The error for an option that a step does not have: kUsage, with the nearest.
+// The error for an option that a step does not have: kUsage, with the nearest option.
 Failure unknown_option(OptionRules rules, std::string_view step, std::string_view key);
 
 }  // namespace ckpt

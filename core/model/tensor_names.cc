@@ -20,8 +20,8 @@ std::string listed_name(std::string_view tensor) {
 
 bool is_of_head(std::string_view tensor) {
   return tensor.starts_with("lm_head.") || tensor.find(".lm_head.") != tensor.npos ||
-         tensor.starts_with("embed_out.") ||  // of GPT-NeoX
-         tensor.starts_with("output.");       // of InternLM 2
+         tensor.starts_with("embed_out.") ||  // GPT-NeoX
+         tensor.starts_with("output.");       // InternLM 2
 }
 
 std::optional<ExpertName> expert_name(std::string_view name) {

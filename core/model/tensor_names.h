@@ -11,34 +11,35 @@ namespace ckpt {
 
 inline constexpr std::string_view kWeight = ".weight";
 
-// The part before the last dot: the module of "P.weight", "P.bias", "P.input_scale"; "" for a
-// name without a dot.
+// The part before the last dot: the module of "P.weight", "P.bias", "P.input_scale"; "" if the name
+// has no dot.
 std::string module_of(std::string_view tensor);
-// The part after the last dot; the entire name without one.
+// The part after the last dot, or the entire name.
 std::string_view last_word(std::string_view name);
-// The name in lists of modules: P for "P.weight"; the entire name for a parameter without a module
-// weight, such as a stack of experts.
+// The name in lists of modules: P for "P.weight"; the entire name for other parameters, such as a
+// stack of experts.
 std::string listed_name(std::string_view tensor);
 
-// Whether it is a tensor of the head, the layer that computes logits: "lm_head.weight",
+// Whether the tensor belongs to the head, the layer that computes logits: "lm_head.weight",
+// "language_model.lm_head.weight".
 // "language_model.lm_head.weight".
 bool is_of_head(std::string_view tensor);
 
-// The last "experts.N." of a name.
+// A name split at its last "experts.N.".
 struct ExpertName {
   std::string_view front;  // "model.layers.0.mlp.experts."
   uint64_t number;
   std::string_view rest;  // "up_proj" or "up_proj.weight"
 };
-// nullopt for tensors that belong to no expert, or to a stack of all experts.
+// Returns nullopt for tensors that belong to no expert, or to a stack of all experts.
 std::optional<ExpertName> expert_name(std::string_view name);
-// "….mlp.experts" of the tensors and modules behind it, stacks too; "" for all others.
+// Returns "….mlp.experts" for the tensors and modules below it, including stacks; "" for others.
 std::string_view experts_module(std::string_view name);
 inline bool is_of_expert(std::string_view name) { return expert_name(name).has_value(); }
 
-// In a GGUF: the number N of "blk.N."; -1 for tensors outside of blocks.
+// The number N of "blk.N." in a GGUF; -1 for tensors outside of blocks.
 int64_t block_of(std::string_view name);
-// Order of tensors in a file of llama-quantize: by block, then by the bytes of the name. Source:
+// The order of tensors in files of llama-quantize: by block, then by the bytes of the name. Source:
 // llama.cpp src/llama-model-loader.h (weight_name_comparer).
 bool quantized_order(std::string_view a, std::string_view b);
 

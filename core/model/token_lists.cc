@@ -8,7 +8,7 @@
 namespace ckpt {
 namespace {
 
-// Passes on to the builder of values what no list takes.
+// Stores list items and passes all other events to the builder of values.
 class TokenizerJsonBuilder final : public JsonSink {
  public:
   explicit TokenizerJsonBuilder(std::string_view text) : text_(text) {}
@@ -63,14 +63,14 @@ class TokenizerJsonBuilder final : public JsonSink {
   enum class List : uint8_t { kNone, kTokens, kMerges, kSkipped };
 
   bool is_key(std::string_view name) const { return !key_.empty() && json_unquoted(key_) == name; }
-  // A key waits for its value, which may be one that a list takes.
+  // A key waits for its value, which may turn out to be one of the lists.
   void pass_key() {
     if (key_.empty()) return;
     forget_lists();
     values_.key(key_);
     key_ = {};
   }
-  // Of equal keys the last one holds.
+  // Discards earlier lists, because the last of equal keys counts.
   void forget_lists() {
     if (depth_ == 1 && is_key("model")) {
       lists_ = {};
@@ -122,7 +122,7 @@ class TokenizerJsonBuilder final : public JsonSink {
       blocks.back()->reserve(std::max(text.size(), kBlockBytes));
     }
     const size_t start = blocks.back()->size();
-    *blocks.back() += text;  // within its capacity: views into it stay
+    *blocks.back() += text;  // within its capacity, so views into it stay valid
     return std::string_view(*blocks.back()).substr(start);
   }
 
@@ -180,10 +180,10 @@ class TokenizerJsonBuilder final : public JsonSink {
   JsonValueBuilder values_;
   TokenLists lists_;
   List list_ = List::kNone;
-  size_t depth_ = 0;       // open brackets; the items of a list are at 3
-  bool in_model_ = false;  // the object that is open at depth 1
-  std::string_view key_;   // as spelled; empty: passed on
-  // Of the item of a list that is read.
+  size_t depth_ = 0;       // open brackets; list items are at depth 3
+  bool in_model_ = false;  // within the object at depth 1
+  std::string_view key_;   // as spelled; empty: already passed on
+  // State of the list item being read.
   size_t inner_start_ = 0;
   bool is_pair_ = false;
   std::vector<std::string_view> pieces_;

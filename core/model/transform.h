@@ -1,6 +1,6 @@
-// A transform turns one Checkpoint into another: a description into a description. If it depends on
-// values (a scale, the distance of a layer from its base), it reads them with read_values
-// (checkpoint.h) or core/chunks/evaluate.h, which are both bounded; its Context opens files.
+// A transform turns a Checkpoint into another one: a description into a description. If it depends
+// on values (a scale, the distance of a layer from its base), it reads them with read_values
+// (checkpoint.h) or core/chunks/evaluate.h, which are both bounded. Its Context opens files.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +20,22 @@
 
 namespace ckpt {
 
-// Input of a transform in addition to the checkpoint.
+// The input of a transform in addition to the checkpoint.
 struct Context {
   Codecs codecs;
   const Imatrix* imatrix = nullptr;
-  std::vector<std::string>* notes = nullptr;  // things a person should know; may be null
-  // Opens another checkpoint that an option names; headers and documents only.
+  std::vector<std::string>* notes = nullptr;  // messages for the user; may be null
+  // Opens another checkpoint that an option names: headers and documents only.
   std::function<Result<Checkpoint>(const std::filesystem::path&)> open = {};
-  // The small files of a folder that an option names; its weights need not exist.
+  // Reads the small files of a folder that an option names; its weights need not exist.
   std::function<Result<std::vector<Document>>(const std::filesystem::path&)> documents = {};
-  // The text of a file that an option names, of at most `limit_bytes`.
+  // Reads the text of a file that an option names, at most `limit_bytes`.
   std::function<Result<std::string>(const std::filesystem::path&, uint64_t limit_bytes)> file_text =
       {};
 
   LowRankProduct low_rank = nullptr;
 
-  // The plan is only shown, not executed, so requirements of the execution may be notes.
+  // The plan is only shown, not executed, so unmet requirements of execution may become notes.
   bool is_only_shown = false;
 
   void note(std::string text) const {
@@ -46,11 +46,11 @@ struct Context {
                                           Args&&... args) const {
     note(fmt::format(format, std::forward<Args>(args)...));
   }
-  // "BEFORE 3 WORDS (the first: 'x')" of those that were counted, if any were.
+  // Adds the note "BEFORE 3 WORDS (the first: 'x')", if any names were counted.
   void note(const NameCount& names, std::string_view words, std::string_view before = "") const {
     if (names.count() > 0) note(std::string(before) + names.text(words));
   }
-  // The same without notes: for work whose result alone counts.
+  // Returns a copy without notes, for work of which only the result matters.
   Context quiet() const {
     Context out = *this;
     out.notes = nullptr;
@@ -58,8 +58,8 @@ struct Context {
   }
 };
 
-// The most that a transform may change. Documents: no tensors, so a folder's weight files need not
-// be opened. Names: names, order and number of tensors, but not the bytes of their values.
+// The largest change that a transform may make. kDocuments: no tensors, so weight files need not be
+// opened. kNames: names, order and number of tensors, but not the bytes of their values.
 enum class ChangeScope : uint8_t { kDocuments, kNames, kValues };
 
 struct Transform {
@@ -68,7 +68,7 @@ struct Transform {
   Result<Checkpoint> (*run)(Checkpoint, const OptionValues&, const Context&);
   ChangeScope touches = ChangeScope::kValues;
 
-  // Fails: kUsage, as OptionValues::read; as the step.
+  // Fails: kUsage, as OptionValues::read; as the step itself.
   Result<Checkpoint> apply(Checkpoint checkpoint, const Options& given,
                            const Context& context) const;
 
@@ -81,10 +81,11 @@ struct Transform {
 
 using Transforms = std::span<const Transform* const>;
 
-// Fails: kUsage, naming the step: the checkpoint is not of safetensors.
+// Fails: kUsage, naming the step, if the checkpoint is not in the safetensors format.
 Status expect_safetensors(const Checkpoint& checkpoint, std::string_view step);
 
-// Shell-style glob over a whole name: * any run, ? one character, [abc] a set. Case-sensitive.
+// Matches a shell-style glob with an entire name: * any run, ? one character, [abc] a set.
+// Case-sensitive.
 bool glob_matches(std::string_view pattern, std::string_view name);
 
 }  // namespace ckpt

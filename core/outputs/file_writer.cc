@@ -21,13 +21,14 @@
 namespace ckpt {
 namespace {
 
-// Written but not hashed bytes that one file keeps in memory; half of that of those that come too
-// early by far, so that they leave room for the ones whose turn is near.
+// The limit for written but not hashed bytes of a file in memory; half of it for pieces that are
+// far too early, so that they leave room for pieces whose turn is near.
 constexpr uint64_t kMaxKeptBytes = 48 << 20;
-// How long a hash may stand still while the piece that it waits for is made.
+// How long a hash may wait for the next piece.
 constexpr std::chrono::milliseconds kMaxStandstill{200};
 constexpr uint64_t kReadBackBytes = 4 << 20;
-// Most bytes that a resumed run hashes again, in addition to those it writes again.
+// The largest number of bytes that a resumed run hashes again, in addition to those it writes
+// again.
 constexpr uint64_t kStateEveryBytes = 1 << 20;
 
 Failure file_failure(const std::filesystem::path& path, uint64_t size_bytes, int error) {
@@ -50,14 +51,14 @@ FileWriter::FileWriter(std::filesystem::path path, uint64_t size_bytes, BufferPo
                        FileMode mode)
     : path_(std::move(path)), size_bytes_(size_bytes), pool_(pool), mode_(mode) {}
 
-// A memory file system claims space by clearing every page, on one thread: a third of the time of a
-// whole conversion there. check_space() has asked for the room.
+// Whether claiming space clears every page on one thread, as memory file systems do, which takes a
+// third of a conversion's time. check_space() has checked the room already.
 bool claims_by_clearing(const Descriptor& file) {
   struct statfs status{};
   return ::fstatfs(file.get(), &status) == 0 && status.f_type == TMPFS_MAGIC;
 }
 
-// Space is claimed at the start, so that a full disk is reported before the work, not after it.
+// Claims space at the start, so that a full disk is reported before the work and not after it.
 Status FileWriter::claim_space(const Descriptor& file) const {
   if (size_bytes_ == 0) return {};
   const auto size = static_cast<off_t>(size_bytes_);
@@ -71,7 +72,7 @@ Status FileWriter::claim_space(const Descriptor& file) const {
   if (!is_cleared && retried(claim) == 0) return {};
   if (const int error = is_cleared ? 0 : errno;
       error == ENOSPC || error == EFBIG || error == EDQUOT) {
-    // Space claimed on a full disk is released, so that the reported free space is correct.
+    // Release the claimed space of a full disk, so that the reported free space is correct.
     if (!mode_.may_exist) (void)!::ftruncate(file.get(), 0);
     return file_failure(path_, size_bytes_, error);
   }
@@ -80,7 +81,7 @@ Status FileWriter::claim_space(const Descriptor& file) const {
 }
 
 int FileMode::open_flags() const {
-  // Without reading, a network file system never fills up a page that two machines write to.
+  // Without read access, a network file system cannot fill a page that two machines write to.
   return (hashes ? O_RDWR : O_WRONLY) | O_CREAT | (may_exist ? O_NONBLOCK : O_EXCL);
 }
 
@@ -118,8 +119,8 @@ Result<OpenOnDemand::Lease> FileWriter::use() {
   return always_open_;
 }
 
-// Leftovers of an earlier run have one name; writing to anything else would change
-// what was put there in its place.
+// Rejects other files: leftovers of an earlier run have one hard link, and writing to anything else
+// would change a file that somebody put in its place.
 Status FileWriter::refuse_other_files(const Descriptor& file) const {
   if (!mode_.may_exist) return {};
   struct stat status{};
@@ -138,20 +139,20 @@ Status FileWriter::write_all(const OpenOnDemand::OpenedFile& file, bool is_direc
     const ssize_t written =
         ::pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(offset_bytes));
     if (written < 0 && errno == EINTR) continue;
-    // A file system that opens for direct I/O and then refuses it.
+    // Some file systems open files for direct I/O and then refuse it.
     const bool is_refused = written < 0 && errno == EINVAL && is_direct;
     if (written < 0 && !is_refused) return file_failure(path_, size_bytes_, errno);
     if (written == 0) return file_failure(path_, size_bytes_, EIO);
     const auto done = static_cast<uint64_t>(is_refused ? 0 : written);
     bytes = bytes.subspan(done);
     offset_bytes += done;
-    // After a short direct write the rest may no longer be aligned.
+    // After a short direct write the rest may be unaligned.
     is_direct = is_direct && !is_refused && offset_bytes % kPageBytes == 0;
   }
   return {};
 }
 
-// finish() writes these bytes.
+// Leaves out the head, which finish() writes.
 void FileWriter::leave_out_head(std::span<const std::byte>& bytes, uint64_t& offset_bytes) const {
   const uint64_t left = head_.size() - std::min<uint64_t>(head_.size(), offset_bytes);
   const uint64_t skipped = std::min<uint64_t>(left, bytes.size());
@@ -159,8 +160,8 @@ void FileWriter::leave_out_head(std::span<const std::byte>& bytes, uint64_t& off
   offset_bytes += skipped;
 }
 
-// Whole pages go around the page cache, the ragged ends through it. The two never touch one page:
-// a page that a piece does not fill is written buffered by every piece in it.
+// Writes entire pages directly and the ragged ends through the page cache. The two never touch the
+// same page: a page that a piece does not fill is written buffered by every piece in it.
 Status FileWriter::write(std::span<const std::byte> bytes, uint64_t offset_bytes) {
   CKPT_ASSIGN(const OpenOnDemand::Lease file, use());
   leave_out_head(bytes, offset_bytes);
@@ -226,14 +227,14 @@ void FileWriter::hold_head(std::span<const std::byte> head) {
   head_.assign(head.begin(), head.end());
 }
 
-// How many of these bytes, from the first on, an earlier run has hashed: what it had no time to
-// write down is made again, of the same bytes.
+// How many of these bytes, from the first on, an earlier run has hashed. Bytes that it did not
+// record are made again, identically.
 uint64_t FileWriter::hashed_before(uint64_t offset_bytes, uint64_t size_bytes) const {
   return std::min(size_bytes, resumed_bytes_ - std::min(resumed_bytes_, offset_bytes));
 }
 
-// Hashed by whichever thread comes to it, while this one writes it: the chain of the hash does not
-// wait for the file system.
+// Any free thread hashes the piece while this one writes it, so that hashing does not wait for the
+// file system.
 Status FileWriter::put_kept(Piece piece) {
   const auto held = std::make_shared<SharedPiece>(pool_, std::move(piece));
   const std::span<const std::byte> bytes = held->piece.bytes;
@@ -260,7 +261,7 @@ Status FileWriter::put_written(uint64_t offset_bytes, uint64_t size_bytes) {
   return hash_waiting(lock);
 }
 
-// Bytes after `run` that are only on disk are read back with it, in large steps.
+// Adds bytes after `run` that are only on disk, to read them back in large steps.
 void FileWriter::join_written(uint64_t start_bytes, UnhashedBytes& run) {
   for (auto next = waiting_.begin(); next != waiting_.end() && run.size_bytes < kMaxKeptBytes;
        next = waiting_.erase(next)) {
@@ -269,7 +270,7 @@ void FileWriter::join_written(uint64_t start_bytes, UnhashedBytes& run) {
   }
 }
 
-// Hashes what follows, unless another thread is at it.
+// Hashes the following bytes, unless another thread is doing so.
 Status FileWriter::hash_waiting(std::unique_lock<std::mutex>& lock) {
   if (hashing_) return {};
   hashing_ = true;
@@ -317,8 +318,8 @@ bool FileWriter::fits(uint64_t offset_bytes, uint64_t size_bytes, Turn turn) con
          (kept_bytes_ + size_bytes <= kMaxKeptBytes / share && has_room);
 }
 
-// In the order of the file, and none but those that fit is woken: woken for each piece, all of them
-// would hold up the thread that hashes.
+// Wakes waiting threads in file order, and only those whose pieces fit: waking all for each piece
+// would delay the thread that hashes.
 void FileWriter::admit_waiters() {
   while (!waiters_.empty()) {
     const auto first = waiters_.begin();
@@ -331,8 +332,8 @@ void FileWriter::admit_waiters() {
   }
 }
 
-// Holds back a thread that writes faster than its file is hashed: otherwise all that follows would
-// be read back, which makes the hash slower still. False when the piece cannot be kept.
+// Delays a thread that writes faster than its file is hashed: otherwise all following bytes would
+// be read back, which slows hashing further. Returns false if the piece cannot be kept.
 bool FileWriter::make_room(const Piece& piece, Turn turn) {
   std::unique_lock lock(mutex_);
   const uint64_t size_bytes = piece.bytes.size();
@@ -347,7 +348,7 @@ bool FileWriter::make_room(const Piece& piece, Turn turn) {
   for (bool moves = true; moves && !waiter.is_admitted;) {
     const uint64_t before = hashed_bytes_;
     waiter.changed.wait_for(lock, kMaxStandstill);
-    admit_waiters();  // another file may have left room
+    admit_waiters();  // another file may have freed room
     moves = hashing_ || hashed_bytes_ > before;
   }
   if (!waiter.is_admitted) waiters_.erase(piece.offset_bytes);
@@ -366,7 +367,7 @@ Status FileWriter::put(Piece piece, Turn turn) {
   }
   if (make_room(piece, turn)) return put_kept(std::move(piece));
   {
-    // Through the page cache: where memory is free, it is read back from there, not from the disk.
+    // Use the page cache: if memory is free, bytes are read back from it instead of the disk.
     CKPT_ASSIGN(const OpenOnDemand::Lease file, use());
     std::span<const std::byte> bytes = piece.bytes;
     uint64_t offset_bytes = piece.offset_bytes;
@@ -378,14 +379,14 @@ Status FileWriter::put(Piece piece, Turn turn) {
   return put_written(offset_bytes, size_bytes);
 }
 
-// A failed write-back is reported to the next sync, also through another descriptor.
+// A failed write-back is reported by the next sync, also through another descriptor.
 Status FileWriter::sync_data() {
   CKPT_ASSIGN(const OpenOnDemand::Lease file, use());
   if (retried([&] { return ::fdatasync(file->plain.get()); }) == 0) return {};
   return file_failure(path_, size_bytes_, errno);
 }
 
-// After the rest is on disk, so that a power cut cannot keep the head alone.
+// Writes the head after the rest is on disk, so that a power cut cannot leave the head alone.
 Status FileWriter::write_head(const OpenOnDemand::OpenedFile& file) const {
   if (head_.empty() || !mode_.hashes) return {};
   if (retried([&] { return ::fdatasync(file.plain.get()); }) != 0) {

@@ -1,5 +1,5 @@
-// One output file under construction: pieces arrive from any thread in any order, are written at
-// their place and hashed in file order.
+// Writes one output file: pieces arrive from any thread in any order, are written at their
+// position, and are hashed in file order.
 #pragma once
 
 #include <atomic>
@@ -23,29 +23,29 @@
 
 namespace ckpt {
 
-// Bytes of pieces that wait for the hashes of all files of a run. Thread-safe.
+// Limits bytes of pieces that wait to be hashed, for all files of a run. Thread-safe.
 struct WaitingRoom {
   std::atomic<uint64_t> limit_bytes{uint64_t{64} << 20};
   std::atomic<uint64_t> used_bytes{0};
 };
 
-// First bytes of a file of weights that are written last: the magic number and version of a GGUF,
-// the size of a safetensors header.
+// The size of the head, the first bytes of a weight file, which are written last: the magic number
+// and version of a GGUF, the size of a safetensors header.
 inline constexpr size_t kHeadBytes = 8;
 
 struct FileMode {
-  bool may_exist = false;  // existing content of the file stays
-  bool hashes = true;      // if not, finish() returns no digest and nothing is read back
-  const std::atomic<bool>* interrupted = nullptr;  // ends long reading back
-  WaitingRoom* room = nullptr;                     // shared with other files; null: none is
-  int open_flags() const;                          // as Place::make_file() takes them
+  bool may_exist = false;  // keep existing content of the file
+  bool hashes = true;      // false: finish() returns no digest and nothing is read back
+  const std::atomic<bool>* interrupted = nullptr;  // stops long reading back
+  WaitingRoom* room = nullptr;                     // shared with other files; null: none
+  int open_flags() const;                          // flags for Place::make_file()
 };
 
 class FileWriter {
  public:
   // Gives the file its final size. Fails: kIo, naming the needed space if the disk is too small.
-  // The pool must outlive the writer. `reopen` opens the file again with these flags, so the file
-  // need not stay open all the time.
+  // The pool must outlive the writer. `reopen` opens the file again with these flags, so that it
+  // need not stay open.
   using Reopen = std::function<Result<Descriptor>(int flags)>;
   static Result<std::unique_ptr<FileWriter>> create(NewFile file, uint64_t size_bytes,
                                                     BufferPool& pool, const FileMode& mode = {},
@@ -53,29 +53,29 @@ class FileWriter {
   FileWriter(const FileWriter&) = delete;
   FileWriter& operator=(const FileWriter&) = delete;
 
-  // Whether other threads already have the bytes before a piece, or they come only after it was
-  // put.
+  // Whether other threads already have the bytes before a piece, or make them only after the piece
+  // is put.
   enum class Turn { kNext, kLater };
-  // Writes the piece and hashes it and the pieces that waited for it, or keeps it until the bytes
-  // before it arrive. Without room to keep it, waits for the hash as long as that advances.
-  // Otherwise, and for kLater immediately, the piece is dropped and read back when its turn comes.
+  // Writes the piece and hashes it and the pieces that waited for it, or keeps it until the
+  // preceding bytes arrive. Without room to keep it, waits for the hash as long as that advances.
+  // Otherwise, and for kLater immediately, drops the piece and reads it back in its turn.
   // Thread-safe. Pieces never overlap and together fill the file.
   Status put(Piece piece, Turn turn = Turn::kNext);
-  // The same for bytes that an earlier run has written: they are read back when their turn comes.
+  // Does the same for bytes that an earlier run has written: they are read back in their turn.
   Status put_written(uint64_t offset_bytes, uint64_t size_bytes);
-  // How many bytes are hashed, perhaps slightly outdated. Thread-safe.
+  // The state of the hash, perhaps slightly outdated. Thread-safe.
   Sha256State hashed();
-  // Resumes the hash of an earlier run: the bytes that it covers are not read back. Call before
-  // anything is put. Has no effect if `state` does not fit this file.
+  // Resumes the hash of an earlier run, so that bytes which it covers are not read back. Must
+  // precede all pieces. Has no effect if `state` does not fit this file.
   void resume_hash(const Sha256State& state);
   // finish() writes these first bytes of the file, put() does not: without them an unfinished file
   // is not a model, even if it was copied or its ledger is lost. A writer that does not hash leaves
-  // them to the run that finishes the file. Call before anything is put.
+  // them to the run that finishes the file. Must precede all pieces.
   void hold_head(std::span<const std::byte> head);
-  // Bytes put so far survive power loss.
+  // Makes the bytes that were put so far survive power loss.
   Status sync_data();
-  // Writes the head and syncs. Requires: every byte was put, if the writer hashes. The digest is
-  // then ready.
+  // Writes the head and syncs. Requires: every byte was put, if the writer hashes. Returns the
+  // digest.
   Result<std::string> finish();
 
  private:
@@ -104,14 +104,14 @@ class FileWriter {
   BufferPool& pool_;
   FileMode mode_;
   std::vector<std::byte> head_;            // see hold_head()
-  OpenOnDemand::Lease always_open_;        // where it cannot be opened again
-  std::optional<OpenOnDemand> on_demand_;  // else
+  OpenOnDemand::Lease always_open_;        // if it cannot be opened again
+  std::optional<OpenOnDemand> on_demand_;  // otherwise
 
-  // Bytes that are not yet hashed; without memory: only on disk.
+  // Bytes that are not yet hashed; without `memory`, they are only on disk.
   struct UnhashedBytes {
     uint64_t size_bytes;
     std::span<const std::byte> bytes;
-    std::shared_ptr<SharedPiece> memory;  // also of the thread that writes it
+    std::shared_ptr<SharedPiece> memory;  // shared with the thread that writes it
   };
   // A thread that waits for room for its piece.
   struct Waiter {
@@ -122,13 +122,13 @@ class FileWriter {
   void join_written(uint64_t start_bytes, UnhashedBytes& run);
   std::mutex mutex_;
   std::map<uint64_t, UnhashedBytes> waiting_;  // by offset
-  uint64_t kept_bytes_ = 0;                    // in buffers of waiting_, or about to be
+  uint64_t kept_bytes_ = 0;                    // in buffers of waiting_, also reserved
   uint64_t hashed_bytes_ = 0;                  // from the start of the file
-  std::map<uint64_t, Waiter*> waiters_;        // by the offset of their pieces
-  bool hashing_ = false;  // a thread is at it; it takes what others leave in waiting_
+  std::map<uint64_t, Waiter*> waiters_;        // by offset of their pieces
+  bool hashing_ = false;  // a thread hashes, including what others add to waiting_
   std::condition_variable hash_stopped_;
-  Sha256 sha256_;               // of the thread that is hashing_
-  Sha256State state_;           // of a moment ago
+  Sha256 sha256_;               // used by the thread that hashes
+  Sha256State state_;           // slightly outdated
   uint64_t resumed_bytes_ = 0;  // hashed by an earlier run
 };
 

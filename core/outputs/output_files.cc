@@ -25,7 +25,7 @@ Status OutputFiles::open(bool force, Leftovers leftovers, FileMode mode) {
       };
       CKPT_ASSIGN(writers.emplace_back(),
                   FileWriter::create(std::move(opened), file.size_bytes, pool_, mode, reopen));
-      // Documents are complete soon, and no model without weights.
+      // Documents are complete soon and cannot pass for a model, so they need no held head.
       if (!file.extents.empty()) {
         writers.back()->hold_head(
             std::span(file.header).first(std::min(kHeadBytes, file.header.size())));

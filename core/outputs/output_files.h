@@ -1,5 +1,4 @@
-// The files of all outputs of a plan under construction: their places, their writers, and their
-// completion.
+// The unfinished files of all outputs of a plan: their places, their writers, and their completion.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +22,12 @@ class OutputFiles {
     if (pool_share_bytes_) pool_.end_share(*pool_share_bytes_);
   }
 
-  // Creates all of them, or reuses those of an earlier run. Fails: as check_space, Place::make and
+  // Creates all files, or reuses those of an earlier run. Fails: as check_space, Place::make and
   // FileWriter::create.
   Status open(bool force, Leftovers leftovers, FileMode mode);
   FileWriter& writer(uint32_t output, uint32_t file) { return *writers_[output][file]; }
   BufferPool& pool() { return pool_; }
-  // The memory of buffers, and the part of it for pieces that wait to be hashed. Called once.
+  // Limits the memory of buffers, and the part of it for pieces that wait to be hashed. Call once.
   void limit_memory(uint64_t buffers_bytes, uint64_t pieces_bytes) {
     pool_share_bytes_ = buffers_bytes;
     pool_.begin_share(buffers_bytes);
@@ -36,9 +35,9 @@ class OutputFiles {
   }
   // Syncs every file. Requires: all bytes were put.
   Result<std::vector<FileReport>> finish();
-  // `progress` reports files of a replaced folder that were kept.
+  // `progress` reports kept files of a replaced folder.
   Status publish(Progress* progress);
-  // Leaves all under their temporary names.
+  // Keeps all files under their temporary names.
   void keep();
 
  private:

@@ -15,12 +15,12 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kTemporaryEnding = ".partial";
-// In an OUT that is kept: its parent may be another disk, or not writable.
+// The temporary folder in a kept OUT, whose parent may be on another disk or not writable.
 constexpr const char* kTemporaryInside = ".ckpt-partial";
 
 fs::path with_ending(const fs::path& path) { return fs::path(path.string() + kTemporaryEnding); }
 
-// Where what is left of a replaced folder is kept. Numbered: an earlier one may have left as much.
+// Keeps the remaining files of a replaced folder under a numbered name, as earlier ones may exist.
 Result<std::string> keep_replaced(const OpenFolder& parent, const std::string& temporary,
                                   const std::string& name) {
   constexpr unsigned kMostKept = 99;
@@ -133,7 +133,8 @@ bool is_partial_name(std::string_view name) {
 
 std::string_view partial_name_inside() { return kTemporaryInside; }
 
-// Files added to OUT after the check are not in the list: a conversion takes hours.
+// Removes replaced files. Files that were added to OUT since the check are not in the list, because
+// a conversion takes hours.
 Result<std::string> remove_replaced(const Output& output, const OpenFolder& parent,
                                     const fs::path& old) {
   const std::string temporary = old.filename().string();
@@ -173,12 +174,12 @@ Result<Place> Place::make(const Output& output, bool force, Leftovers leftovers,
     status = place.open_temporary_folder();
   }
   if (status) return place;
-  if (!place.lock_) place.keep();  // its content is the work of others
+  if (!place.lock_) place.keep();  // keep files that others made
   return Failure(std::move(status.error()));
 }
 
-// Their bytes would be published as ours, or theirs be removed. What is resumed has to pass
-// more, where it is opened.
+// Rejects files of other users: they would be published as ours, or removed. Files to resume
+// undergo more checks when they are opened.
 Status Place::refuse_others() const {
   if (output_->layout.is_folder) return require_ours(temporary_folder(), Guard::kOwner);
   for (const OutputFile& file : output_->layout.files) {
@@ -221,7 +222,7 @@ Result<NewFile> Place::make_file(const OutputFile& file, int flags) const {
 void Place::remove_temporaries() const {
   std::error_code ignored;
   if (output_->layout.is_folder) {
-    // By name first: without a free descriptor no folder can be listed.
+    // Check the name first: without a free descriptor no folder can be listed.
     const bool is_own = folder_ && lock_ && lock_->require_own();
     for (size_t i = 0; is_own && i < output_->layout.files.size(); ++i) {
       (void)folder_->remove(output_->layout.files[i].path);
@@ -235,13 +236,13 @@ void Place::remove_temporaries() const {
   }
 }
 
-// The run before this one may have been killed between two renames.
+// Whether the previous run was killed between two renames of this output.
 Result<bool> Place::was_published(const std::string& temporary) const {
   if (leftovers_ != Leftovers::kPublish) return false;
   return parent_.has(temporary).map([](bool is_there) { return !is_there; });
 }
 
-// Exchange first: at no moment is there nothing under the final name.
+// Exchanges the folders, so that there is always one under the final name.
 Status Place::replace_folder(const std::string& temporary, const std::string& name) const {
   CKPT_ASSIGN(const bool exchanged, parent_.exchange(temporary, name));
   if (exchanged) return {};
@@ -258,8 +259,8 @@ Status Place::replace_folder(const std::string& temporary, const std::string& na
   return parent_.rename(old, temporary);
 }
 
-// Of all that is in the folder, and of the folder itself last: as long as it is private, nobody
-// can reach what is in it.
+// Publishes the modes of all content, and that of the folder last: while it is private, nobody can
+// access its content.
 Status Place::publish_modes() {
   std::set<std::string> folders;
   for (const OutputFile& file : output_->layout.files) {
@@ -301,7 +302,7 @@ Status Place::publish_folder() {
 }
 
 Status Place::publish_files() const {
-  // The first part of a split is what people open: it appears last.
+  // Users open the first part of a split, so it appears last.
   for (size_t i = output_->layout.files.size(); i-- > 0;) {
     const fs::path path = final_path(*output_, output_->layout.files[i]);
     const std::string name = path.filename().string();
@@ -316,7 +317,7 @@ Status Place::publish_files() const {
   return {};
 }
 
-// The first file of the weights appears last: until then nothing takes the folder for a model.
+// Publishes the first weight file last: before that, no program treats the folder as a model.
 Status Place::publish_into() const {
   const std::string temporary = temporary_folder().filename().string();
   CKPT_ASSIGN(const bool has_more, parent_.has(temporary));
@@ -327,7 +328,7 @@ Status Place::publish_into() const {
     const std::string above = fs::path(name).parent_path().string();
     if (!above.empty()) CKPT_TRY(parent_.make_folder(above));
     folders.insert(above);
-    // The previous run may have renamed it, and removed the folder that contained it.
+    // The previous run may have renamed it and removed its folder.
     CKPT_ASSIGN(const bool has_name, parent_.has(name));
     if (leftovers_ != Leftovers::kPublish || !has_name) {
       CKPT_TRY(parent_.publish_mode(from));

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kStatBlockBytes = 512;
 
-// On the disk: a file may have holes.
+// The allocated size, because a file may have holes.
 uint64_t allocated_bytes(const fs::path& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return 0;
@@ -30,7 +30,7 @@ uint64_t allocated_below(const fs::path& folder) {
   return sum;
 }
 
-// Bytes that the output is still to take; what goes before it is written makes room.
+// The bytes that the output still needs. Files that are removed before writing make room.
 uint64_t needed_bytes(const Output& output, Leftovers leftovers) {
   uint64_t needed = 0, freed = 0;
   for (const OutputFile& file : output.layout.files) {

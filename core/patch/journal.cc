@@ -25,7 +25,7 @@ constexpr std::string_view kOf = "of ";
 constexpr size_t kDigestDigits = 64;
 constexpr std::string_view kLastLine = "end";
 constexpr uint64_t kMaxJournalBytes = uint64_t{64} << 20;
-constexpr uint64_t kMaxStagedBytes = uint64_t{4} << 30;  // a header, read to be written again
+constexpr uint64_t kMaxStagedBytes = uint64_t{4} << 30;  // limit for a header to be written again
 
 constexpr const char* kFreshCopy =
     "a fresh copy of the checkpoint, because the files here may be of two states";
@@ -34,7 +34,7 @@ Failure journal_failure(const fs::path& path, const char* doing, int error) {
   return io_failure(path, doing, error, "--out, with a folder that you may write to");
 }
 
-// The first word of a line, and how many numbers are between it and the path. By kind.
+// The first word of a line, and the number of numbers before the path, by kind.
 struct LineForm {
   std::string_view word;
   size_t numbers;
@@ -67,7 +67,7 @@ Result<uint64_t> size_of_file(const FileBelow& file) {
   struct stat status{};
   const fs::path path = file.folder.path() / file.name;
   if (::fstat(opened.get(), &status) != 0) return journal_failure(path, "cannot be found", errno);
-  // A second name would see the bytes change; no patch of ours decides on that.
+  // A hard link elsewhere would see the bytes change, which a patch must not decide.
   if (!S_ISREG(status.st_mode) || status.st_nlink != 1) {
     return corrupt("{}: no file of its own any more, since a patch began", path.string());
   }
@@ -81,14 +81,14 @@ Failure changed_since(const fs::path& path, uint64_t found, uint64_t expected) {
 
 Status redo_replace(const OpenFolder& base, const std::string& staged, const std::string& path) {
   CKPT_ASSIGN(const bool is_staged, base.has(staged));
-  if (!is_staged) return {};  // renamed already
+  if (!is_staged) return {};  // already renamed
   const std::string folder = fs::path(path).parent_path().string();
   if (!folder.empty()) CKPT_TRY(base.make_folder(folder));
   CKPT_TRY(base.give_attributes(path, staged));
   return base.rename(staged, path);
 }
 
-// `staging`: the staging folder's name in `base`.
+// `staging` is the staging folder's name in `base`.
 Status redo(const OpenFolder& base, const std::string& staging, const JournalLine& line,
             const StepHook& hook) {
   const std::string staged = fmt::format("{}/files/{}", staging, line.staged);
@@ -118,7 +118,7 @@ Status redo(const OpenFolder& base, const std::string& staging, const JournalLin
   return overwrite_start(file, std::as_bytes(std::span(bytes)));
 }
 
-// Copies and restored folders may lack a part of what a patch has prepared.
+// Requires all staged files, because copies and restored folders may lack some.
 Status check_staged(const OpenFolder& base, const std::string& staging, const Journal& journal) {
   for (const JournalLine& line : journal) {
     if (line.kind == JournalLine::Kind::kRemove) continue;
@@ -145,7 +145,7 @@ Status sync_folders(const OpenFolder& base, const Journal& journal) {
   return {};
 }
 
-// Whoever could write the journal decides what happens to the files that it names.
+// Checks the journal's origin: whoever wrote it decides what happens to the files that it names.
 Status judge_journal(const fs::path& path, const FileFilter& belongs, JournalFrom from) {
   CKPT_TRY(require_own_journal(path));
   auto found = read_journal(path);

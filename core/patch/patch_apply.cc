@@ -1,4 +1,4 @@
-// Carrying a patch out: stage, commit, carry out (patch.h, journal.h).
+// Applies a patch: stages files, commits the journal, executes it (patch.h, journal.h).
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -11,7 +11,7 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-// Whether the engine writes the whole file into the staging folder.
+// Whether the engine writes the entire file into the staging folder.
 bool is_whole(const PatchedFile& file) {
   return file.change == FileChange::kWritten || file.change == FileChange::kRewritten;
 }
@@ -21,20 +21,20 @@ class Stager {
   Stager(const Patch& patch, const PatchOptions& options)
       : patch_(patch), options_(options), staging_(staging_of(patch.path)) {}
 
-  // Everything new is in the staging folder, synced.
+  // Writes all new files into the staging folder and syncs them.
   Result<ExecuteReport> stage() {
     Plan plan;
     plan.outputs.push_back(staged_output());
     step(options_.hook, "write files");
     CKPT_ASSIGN(ExecuteReport report, execute(plan, options_.execute));
-    // As many reports as staged files, in their order.
+    // There are as many reports as staged files, in the same order.
     size_t next = 0;
     for (const PatchedFile& file : patch_.files) {
       if (file.change == FileChange::kRemoved || clones(file)) continue;
       FileReport& staged = report.files[next++];
       staged.path = (base_of(patch_.path) / file.path).string();
       staged.size_bytes = laid(file).size_bytes;
-      if (!is_whole(file)) staged.sha256.clear();  // only its header was seen
+      if (!is_whole(file)) staged.sha256.clear();  // only its header was hashed
     }
     CKPT_TRY(clone_shifted());
     CKPT_TRY(check_files_read());
@@ -64,7 +64,7 @@ class Stager {
   }
 
  private:
-  // The engine's share: new files under their numbers; of the others the headers.
+  // The output that the engine writes: new files under their numbers, and headers of others.
   Output staged_output() const {
     Output out{staging_ / "files", patch_.after.checkpoint, {}};
     out.layout.is_folder = true;
@@ -97,8 +97,8 @@ class Stager {
     return cloned ? staged.sync() : Status{};
   }
 
-  // The engine has given the files the modes of outputs; until they are some, they are nobody's
-  // business.
+  // Makes staged files private: the engine has given them the modes of outputs, which apply only
+  // once they are published.
   Status close_to_others() const {
     CKPT_ASSIGN(const OpenFolder staging, OpenFolder::open(staging_, true));
     CKPT_ASSIGN(const Descriptor files, staging.open_file("files", O_RDONLY | O_DIRECTORY));
@@ -118,7 +118,8 @@ class Stager {
   fs::path staging_;
 };
 
-// Everything is staged: make it so. One file that takes its name is all or nothing by itself.
+// Decides the patch when everything is staged. A single file that gets its name is atomic by
+// itself.
 Status decide(const fs::path& path, const Journal& journal, const StepHook& hook) {
   if (journal.size() == 1 && journal[0].kind == JournalLine::Kind::kReplace) {
     return carry_out_one(path, journal[0], hook);
@@ -127,8 +128,8 @@ Status decide(const fs::path& path, const Journal& journal, const StepHook& hook
   return carry_out(path, hook);
 }
 
-// Who publishes the folder looks for the staging folder once the sums are written, and removes them
-// then: with it there, either program sees the other.
+// Fails if such a file appeared. `ckpt publish` checks for the staging folder after writing sums,
+// and removes the sums if it exists; so either program sees the other.
 Status check_absent(const Patch& patch) {
   for (const std::string& name : patch.absent) {
     const fs::path path = base_of(patch.path) / name;
@@ -148,12 +149,12 @@ Status check_patchable(const Patch& patch) {
   constexpr const char* kOtherPlace = "--out, with a folder that you may write to";
   if (patch.changes_nothing()) return {};
   CKPT_ASSIGN(const PatchState state, patch_state(patch.path));
-  if (state != PatchState::kNone) CKPT_TRY(lock_staging(patch.path, false));  // and let go
+  if (state != PatchState::kNone) CKPT_TRY(lock_staging(patch.path, false));  // then releases it
   const int denied = denied_in(base_of(patch.path));
   if (denied != 0) {
     return io_failure(staging_of(patch.path), "cannot be made", denied, kOtherPlace);
   }
-  // Before the point of no return: what would fail behind it.
+  // Check before deciding whatever could fail afterwards.
   CKPT_ASSIGN(const OpenFolder base, OpenFolder::open(base_of(patch.path)));
   for (const PatchedFile& file : patch.files) {
     const bool inserts =

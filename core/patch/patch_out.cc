@@ -1,4 +1,4 @@
-// A patched checkpoint written elsewhere: what does not change is linked or copied (patch.h).
+// Writes a patched checkpoint elsewhere: unchanged files are linked or copied (patch.h).
 #include <set>
 
 #include "core/base/threads.h"
@@ -10,7 +10,7 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-// An empty folder makes way; a mount point cannot, and Place says so.
+// Removes an empty folder. A mount point cannot be removed, which Place reports.
 void remove_empty_folder(const fs::path& out) {
   std::error_code error;
   if (fs::symlink_status(out, error).type() == fs::file_type::directory) fs::remove(out, error);
@@ -37,7 +37,7 @@ class PatchedCopy {
   }
 
  private:
-  // Files that the engine writes; the rest is linked, or cloned with another header.
+  // The files that the engine writes; the others are linked, or cloned with another header.
   std::set<size_t> engine_files() const {
     std::set<size_t> out;
     const bool clones = patch_.shift.way == ShiftWay::kClone && link_ == LinkWay::kReflink;

@@ -1,4 +1,4 @@
-// Decides what a patch does with each file (patch.h).
+// Decides how a patch changes each file (patch.h).
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-// nullopt for what is to be encoded.
+// Returns nullopt for a tensor to be encoded.
 std::optional<std::vector<Slice>> slices_of(const Output& output, const Extent& extent) {
   const Tensor& tensor = output.checkpoint.tensors[extent.tensor];
   if (!tensor.is_stored()) return std::nullopt;
@@ -33,7 +33,7 @@ bool same_files(const Output& before, const OutputFile& a, const Output& after,
 
 struct OnDisk {
   bool exists = false;
-  bool is_own_file = false;  // a regular file with one name: may be written over
+  bool is_own_file = false;  // a regular file with one name, which may be overwritten
   uint64_t size_bytes = 0;
   uint64_t device = 0, inode = 0;
 };
@@ -49,7 +49,7 @@ Result<OnDisk> look(const fs::path& path) {
     return out;
   }
   if (::lstat(path.c_str(), &own) != 0 || ::stat(path.c_str(), &target) != 0) {
-    if (S_ISLNK(own.st_mode)) return out;  // to nowhere
+    if (S_ISLNK(own.st_mode)) return out;  // a dangling link
     return io_failure(path, "cannot be examined", errno);
   }
   out.is_own_file = S_ISREG(own.st_mode) && own.st_nlink == 1;
@@ -59,8 +59,8 @@ Result<OnDisk> look(const fs::path& path) {
   return out;
 }
 
-// How far `file` stands behind the file on disk whose tensors it holds, all of them in their order;
-// nullopt for other files.
+// The distance by which `file` is shifted from the file on disk with the same tensors in the same
+// order; nullopt for other files.
 std::optional<uint64_t> shift_of(const Output& after, const OutputFile& file, const OnDisk& disk) {
   SharedSource source;
   std::optional<uint64_t> shift;
@@ -116,7 +116,7 @@ void plan_tensors(const Patch& patch, const OutputFile& file, const OnDisk& disk
   out.written_bytes = file.header.size();
 }
 
-// A folder of the checkpoint that is a link leads out of it.
+// Rejects a subfolder that is a link, because it leads out of the checkpoint.
 Status check_inside(const fs::path& base, const std::string& path) {
   std::error_code error;
   fs::path folder = base;

@@ -1,5 +1,5 @@
-// The staging folder of a patch may have been left, or planted, by another user: its owner, mode
-// and contents are checked before anything in it is used.
+// Checks the staging folder of a patch, which another user may have left or planted: its owner,
+// mode and contents are checked before anything in it is used.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -27,27 +27,27 @@ Failure staging_failure(const fs::path& path, const char* doing, int error) {
   return io_failure(path, doing, error, kElsewhere);
 }
 
-// A patch in place has no OUT.
+// Replaces hints at OUT, which a patch in place does not have.
 Failure without_out(Error error) {
   if (error.hint.starts_with("another OUT")) error.hint = kElsewhere;
   return Failure(std::move(error));
 }
 
-// Finishes a decided patch of another user. --out would not: it reads a checkpoint that is between
-// two states.
+// The command that finishes a decided patch of another user. --out would not help, because it reads
+// a checkpoint that is between two states.
 std::string as_user(uid_t user, const fs::path& target) {
   return fmt::format("sudo -u '#{}' ckpt patch {}", user, shell_path(target.string()));
 }
 
-// Whose `path` is when it is another user's.
+// The owner of `path` if it is another user.
 std::optional<uid_t> other_owner(const fs::path& path) {
   struct stat status{};
   if (::lstat(path.c_str(), &status) != 0 || is_ours(path, status, Guard::kOwner)) return {};
   return status.st_uid;
 }
 
-// Of the staging folder of `target`, or of something in it: without the one the other is worth
-// nothing.
+// Requires ownership of `target`'s staging folder, or of a file in it; one is useless without the
+// other.
 Status require_own(const fs::path& target, const fs::path& path) {
   const fs::path staging = staging_of(target);
   Status ours = require_ours(path, Guard::kOwnerAndMode);
@@ -76,7 +76,7 @@ Result<std::string> identity_of(const fs::path& path) {
   return fmt::format("{} {}\n", status.st_ino, birth_ns(path));
 }
 
-// Whether a patch puts a file of this name into its staging folder: "journal", "files/0".
+// Whether a patch makes a file of this name in its staging folder: "journal", "files/0".
 bool is_of_patch(std::string_view name) {
   if (name == "journal" || name == "journal.partial") return true;
   for (const std::string_view folder : {"files/", "files.partial/"}) {
@@ -87,7 +87,8 @@ bool is_of_patch(std::string_view name) {
   return false;
 }
 
-// All of the staging folder is removed in the end. A journal in it stays where it can be finished.
+// Rejects foreign files, because the staging folder is finally removed. A journal stays where it
+// can be finished.
 Status refuse_strange_files(const fs::path& staging) {
   CKPT_ASSIGN(const std::vector<FolderEntry> entries, list_folder(staging, {}));
   CKPT_ASSIGN(const bool is_decided, is_there(staging / "journal"));
@@ -101,7 +102,7 @@ Status refuse_strange_files(const fs::path& staging) {
   return {};
 }
 
-// Another user's, which this one may not look into.
+// Whether the folder is another user's and this user may not enter it.
 bool is_hidden(const fs::path& staging) {
   struct stat status{};
   return ::lstat(staging.c_str(), &status) == 0 && status.st_uid != ::geteuid() &&
@@ -134,13 +135,13 @@ Result<Descriptor> lock_staging(const fs::path& path, bool make) {
   auto opened = base.open_file(name, O_RDONLY | O_DIRECTORY);
   if (!opened) {
     std::error_code ignored;
-    if (make) fs::remove(staging, ignored);  // if it is empty
+    if (make) fs::remove(staging, ignored);  // if empty
     return Failure(std::move(opened.error()));
   }
   const Descriptor& lock = *opened;
   const bool locked = retried([&] { return ::flock(lock.get(), LOCK_EX | LOCK_NB); }) == 0;
   if (!locked && errno != EWOULDBLOCK) return staging_failure(staging, "cannot be locked", errno);
-  // Whoever had it may have removed it in between.
+  // The previous holder may have removed it in between.
   struct stat held{}, found{};
   const bool is_known =
       ::fstat(lock.get(), &held) == 0 && (::lstat(staging.c_str(), &found) == 0 || errno == ENOENT);
@@ -155,7 +156,7 @@ Result<Descriptor> lock_staging(const fs::path& path, bool make) {
 }
 
 Result<PatchState> patch_state(const fs::path& path) {
-  // Prepared files become visible once the patch is decided.
+  // Staged files become visible once the patch is decided.
   if (is_hidden(staging_of(path))) return PatchState::kLeftovers;
   CKPT_ASSIGN(const bool is_unfinished, is_there(journal_of(path)));
   if (is_unfinished) return PatchState::kUnfinished;
@@ -199,7 +200,7 @@ Status remove_staging(const fs::path& path, const StepHook& hook) {
   std::error_code error;
   fs::remove_all(staging, error);
   if (error) return staging_failure(staging, "cannot be removed", error.value());
-  return {};  // not synced: what comes back after a power cut is cleared away again
+  return {};  // not synced: if it reappears after a power cut, it is removed again
 }
 
 Result<std::string> digest_of_journal(const fs::path& path, std::string_view lines) {

@@ -62,7 +62,7 @@ class FlatPickleMachine {
   void drop(size_t count) { stack_.resize(stack_.size() - count); }
 
   Status push_whole(uint64_t raw, bool is_negative = false) {
-    // Numbers that the index uses are neither negative nor this large.
+    // Numbers in the index are neither negative nor this large.
     if (is_negative || raw > Item::kMaxId) return push(Kind::kOther);
     return push(Kind::kInt, raw);
   }
@@ -158,7 +158,7 @@ class FlatPickleMachine {
     out_.fields_.resize(place + found->fields.size(), Item(Kind::kNone, 0));
     return push(Kind::kObject, number << FlatPickle::kPlaceBits | place);
   }
-  // No call is made. The arguments of torch.Size are its numbers.
+  // Makes no call. The arguments of torch.Size are its numbers.
   Status push_call() {
     CKPT_ASSIGN(const Item arguments, pop());
     CKPT_ASSIGN(const Item called, pop());
@@ -186,7 +186,7 @@ class FlatPickleMachine {
     if (state.kind() == Kind::kDict) release(state);
     return {};
   }
-  // The memo returns no dicts, so nothing refers to a dict after it became a state.
+  // The memo never returns dicts, so nothing refers to a dict after it became a state.
   void release(Item state) {
     std::vector<Item>& items = out_.lists_[state.id()];
     items.clear();

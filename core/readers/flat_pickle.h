@@ -25,8 +25,8 @@ namespace ckpt {
 
 class FlatPickle {
  public:
-  // A class, as in "torch.distributed.checkpoint.metadata MetadataIndex", and the fields to keep.
-  // If a class pickles its state as a tuple, `fields` names the items of that tuple in order.
+  // A class, named as in "torch.distributed.checkpoint.metadata MetadataIndex", and the fields to
+  // keep. If a class pickles its state as a tuple, `fields` names the items of that tuple in order.
   struct Class {
     std::string_view name;
     std::span<const std::string_view> fields;
@@ -37,13 +37,13 @@ class FlatPickle {
     kInt,
     kText,
     kName,     // of a class or function
-    kNumbers,  // a list or tuple of whole numbers that are not negative
-    kSized,    // a tuple of one such list: the arguments of torch.Size
-    kList,     // tuples too
+    kNumbers,  // a list or tuple of whole numbers >= 0
+    kSized,    // a tuple with one kNumbers: the arguments of torch.Size
+    kList,     // also tuples
     kDict,     // key, value, key, value
     kObject,
   };
-  // A value. The kind determines what the number means.
+  // A value. The kind determines the meaning of the number.
   class Item {
    public:
     Item() = default;
@@ -61,27 +61,27 @@ class FlatPickle {
   static Result<FlatPickle> parse(const SharedSource& source, std::span<const Class> classes);
 
   Item root() const { return root_; }
-  // Whether it is an object of classes[number], and the field at this position of such an object.
+  // Whether `item` is an object of classes[number], and the value of its field at this position.
   bool is_object(Item item, size_t number) const;
   Item field(Item object, size_t number) const { return fields_[place_of(object) + number]; }
   // The items of a kList or kDict; empty for other kinds.
   std::span<const Item> items(Item item) const;
-  std::string_view text(Item item) const;                   // of kText and kName; empty for others
-  const std::vector<uint64_t>* numbers(Item item) const;    // of kNumbers; nullptr for others
-  // The value of a text key of a dict; kOther if it is absent.
+  std::string_view text(Item item) const;                   // for kText and kName; empty for others
+  const std::vector<uint64_t>* numbers(Item item) const;    // for kNumbers; nullptr for others
+  // The value of a text key in a dict; kOther if it is absent.
   Item find(Item dict, std::string_view key) const;
 
  private:
   friend class FlatPickleMachine;
-  static constexpr unsigned kPlaceBits = 48;  // of an object's id; above it the class
+  static constexpr unsigned kPlaceBits = 48;  // place bits in an object's id; the class is above
   static uint64_t place_of(Item object) {
     return object.id() & ((uint64_t{1} << kPlaceBits) - 1);
   }
 
   Item root_;
   std::deque<Item> fields_;
-  std::deque<std::vector<Item>> lists_;  // of kList and kDict
-  std::deque<std::string> texts_;        // of kText and kName
+  std::deque<std::vector<Item>> lists_;  // for kList and kDict
+  std::deque<std::string> texts_;        // for kText and kName
   std::deque<std::vector<uint64_t>> numbers_;
 };
 

@@ -141,7 +141,7 @@ class PickleMachine {
   Status push_stack_name() {
     CKPT_ASSIGN(const NodeIndex name, pop());
     CKPT_ASSIGN(const NodeIndex module, pop());
-    // A name of names of names would double with every opcode.
+    // A name consisting of names of names would double with every opcode.
     for (const NodeIndex part : {module, name}) {
       if (out_.nodes_[part].kind != Kind::kText) return bad("a name that is not a text");
     }
@@ -150,7 +150,7 @@ class PickleMachine {
     return {};
   }
 
-  // A call is noted, never made.
+  // Records a call, but never makes it.
   Status push_call() {
     CKPT_ASSIGN(const NodeIndex arguments, pop());
     CKPT_ASSIGN(const NodeIndex callee, pop());
@@ -164,7 +164,7 @@ class PickleMachine {
     }
     return {};
   }
-  // State that would be set on an object is kept as data: the object was never made.
+  // Keeps the state of an object as data, because the object is never made.
   Status keep_state() {
     CKPT_ASSIGN(const NodeIndex state, pop());
     CKPT_ASSIGN(const NodeIndex target, top());

@@ -1,10 +1,10 @@
-// Reads a pickle as data: no name in it is resolved, and nothing is built or run.
+// Reads a pickle as data: resolves no names, and builds and runs nothing.
 //
 //   opcodes ──▶ a stack machine over nodes ──▶ the node that STOP leaves
 //
 // In a pickle "call f(x)" is an ordinary value. Here it becomes a node kCall. Only two calls are
 // interpreted: torch.Size(x) becomes its tuple, and collections.OrderedDict() without arguments
-// becomes a dict. A number of more than 8 bytes is kNone. Nodes refer to each other by number, so a
+// becomes a dict. A number of more than 8 bytes is kNone. Nodes refer to each other by index, so a
 // pickle can neither overflow the stack by nesting nor form cycles of ownership. Source: CPython
 // Lib/pickletools.py.
 #pragma once
@@ -40,28 +40,28 @@ class Pickle {
     double real = 0;               // kFloat
     std::string text;              // kText, kBytes; kName: "torch bfloat16"
     std::vector<NodeIndex> items;  // kList (tuples too); kDict: key, value, key, value;
-                                   // kCall: what is called, its arguments
-    bool is_changed = false;       // kCall: a state or items are set on what it makes
-    std::optional<NodeIndex> state = {};  // kCall: the last state that is set
+                                   // kCall: the callable, its arguments
+    bool is_changed = false;       // kCall: state or items are set on the result
+    std::optional<NodeIndex> state = {};  // kCall: the last state set on the result
   };
 
   // Fails: kCorrupt: truncated, pops from an empty stack; kUnsupported: an unknown opcode.
-  // `start_byte`: where `bytes` begin in the file, for the places that errors name.
+  // `start_byte` is the position of `bytes` in the file, for errors.
   static Result<Pickle> parse(std::string_view bytes, uint64_t start_byte = 0);
 
   const Node& root() const { return nodes_[root_]; }
   const Node& node(NodeIndex index) const { return nodes_[index]; }
   const std::vector<Node>& nodes() const { return nodes_; }
-  // Value of a text key of a dict; nullptr if it is absent or the node is not a dict.
+  // The value of a text key in a dict; nullptr if it is absent or the node is not a dict.
   const Node* find(const Node& dict, std::string_view key) const;
-  // The same for a key that is a whole number.
+  // Does the same for a key that is a whole number.
   const Node* find(const Node& dict, int64_t key) const;
-  // The class that `node` is an object of, "pathlib PosixPath"; empty if it is none.
+  // The class of the object `node`, such as "pathlib PosixPath"; empty if it is not an object.
   std::string_view made_by(const Node& node) const;
-  // Its state, and a field of that, which is a dict or (None, a dict); nullptr if absent.
+  // The object's state, and a field of it (a dict or (None, dict)); nullptr if absent.
   const Node* state(const Node& node) const;
   const Node* field(const Node& node, std::string_view key) const;
-  // Up to `limit` whole numbers that are not negative; nullopt for everything else.
+  // Up to `limit` whole numbers >= 0; nullopt for anything else.
   std::optional<std::vector<uint64_t>> numbers(const Node* node, size_t limit) const;
 
  private:

@@ -17,9 +17,9 @@ namespace ckpt {
 namespace {
 
 constexpr uint32_t kMaxYamlDepth = 32;
-constexpr size_t kMaxYamlValues = 4'000'000;  // as they are written
-// Limits for anchors and aliases: a few lines can ask for billions of values, or for a long
-// text as often. Counted before it is made: what a value takes, and its text.
+constexpr size_t kMaxYamlValues = 4'000'000;  // as written
+// The limit for copies through anchors and aliases: a few lines can request billions of values or a
+// long text as often. The size of a value and its text is counted before it is made.
 constexpr size_t kMaxYamlCopiedBytes = size_t{8} << 20;
 constexpr size_t kYamlValueBytes = 128;
 
@@ -43,7 +43,7 @@ class YamlEvent {
            (type() == YAML_MAPPING_START_EVENT && event_.data.mapping_start.tag != nullptr);
   }
   bool is_plain() const { return event_.data.scalar.style == YAML_PLAIN_SCALAR_STYLE; }
-  // The name in "&NAME" before a value or in "*NAME"; empty without one.
+  // The name in "&NAME" before a value or in "*NAME"; empty if there is none.
   std::string name() const {
     const yaml_char_t* text =
         type() == YAML_ALIAS_EVENT            ? event_.data.alias.anchor
@@ -66,7 +66,7 @@ std::string_view take_digits(std::string_view& text) {
   return out;
 }
 
-// A decimal number as JSON spells it; nullopt: not one.
+// Returns a decimal number in the spelling of JSON; nullopt if it is not one.
 std::optional<std::string> decimal_of(std::string_view text) {
   std::string out = text.starts_with('-') ? "-" : "";
   if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
@@ -87,7 +87,7 @@ std::optional<std::string> decimal_of(std::string_view text) {
   return text.empty() ? std::optional(out) : std::nullopt;
 }
 
-// 0x10, 0o17; as it is above 64 bits.
+// Converts 0x10 and 0o17 to decimal; numbers above 64 bits stay unchanged.
 std::optional<std::string> decimal_of_base(std::string_view text) {
   const int base = text.starts_with("0x") ? 16 : text.starts_with("0o") ? 8 : 0;
   if (base == 0) return std::nullopt;
@@ -100,8 +100,8 @@ std::optional<std::string> decimal_of_base(std::string_view text) {
   return read.ec == std::errc() ? fmt::format("{}", value) : std::string(text);
 }
 
-// The JSON token of a plain scalar under the core schema of YAML 1.2; nullopt for text.
-// Numbers that JSON cannot spell come back as they are.
+// The JSON token of a plain scalar under the core schema of YAML 1.2; nullopt for text. Numbers
+// that JSON cannot spell are returned unchanged.
 std::optional<std::string> core_token(std::string_view text) {
   using Token = std::pair<std::string_view, std::string_view>;
   constexpr Token kTokens[] = {
@@ -119,14 +119,14 @@ std::optional<std::string> core_token(std::string_view text) {
   return decimal_of_base(text);
 }
 
-// A text that plain YAML takes for a number or a truth value, or may.
+// Whether plain YAML reads, or may read, the text as a number or a truth value.
 bool is_no_plain_text(std::string_view text) {
   if (core_token(text) || has_word(" yes no on off ", lower_case(text))) return true;
   const size_t digit = text.find_first_not_of("+-.");
   return digit != text.npos && text[digit] >= '0' && text[digit] <= '9';
 }
 
-// Values for programs: sorted, all scalars texts.
+// Builds values for programs: sorted, with all scalars as texts.
 struct ValueTree {
   using Value = JsonValue;
   static Result<Value> scalar(const YamlEvent& event) {
@@ -139,7 +139,7 @@ struct ValueTree {
   static void set(Value& map, const std::string& key, Value value) { map[key] = std::move(value); }
 };
 
-// As it is written, in order.
+// Builds values as written, in order.
 struct TextTree {
   using Value = JsonText;
   static Result<Value> scalar(const YamlEvent& event) {
@@ -177,13 +177,13 @@ class YamlReader {
   YamlReader(const YamlReader&) = delete;
   YamlReader& operator=(const YamlReader&) = delete;
 
-  // The first document of the text; null without one.
+  // The first document of the text; null if there is none.
   Result<Value> document() {
     CKPT_ASSIGN(auto out, next_document());
     return out ? std::move(*out) : Value();
   }
 
-  // The same of a text that has no second one.
+  // Does the same, but rejects a second document.
   Result<Value> only_document() {
     CKPT_ASSIGN(Value out, document());
     YamlEvent event;
@@ -200,12 +200,12 @@ class YamlReader {
       CKPT_ASSIGN(auto one, next_document());
       if (!one) return out;
       out.push_back(std::move(*one));
-      anchors_.clear();  // a document's names are its own
+      anchors_.clear();  // anchors are local to a document
     }
   }
 
  private:
-  // nullopt behind the last.
+  // Returns nullopt after the last document.
   Result<std::optional<Value>> next_document() {
     for (;;) {
       YamlEvent event;
@@ -229,7 +229,7 @@ class YamlReader {
                        parser_.problem == nullptr ? "no YAML" : parser_.problem);
   }
 
-  // The value that `event` begins.
+  // The value that begins with `event`.
   Result<Value> value(const YamlEvent& event, uint32_t depth) {
     if (depth > kMaxYamlDepth) return wrong(event, "nested too deeply");
     if (++values_ > kMaxYamlValues) return wrong(event, "too many values");
@@ -299,7 +299,7 @@ class YamlReader {
   Status check_strict(const YamlEvent& event) const {
     if (!is_strict_) return {};
     if (event.has_tag()) return wrong(event, "a tag, which is not read");
-    const bool is_text_alone = std::is_same_v<Tree, ValueTree>;  // else quotes tell it
+    const bool is_text_alone = std::is_same_v<Tree, ValueTree>;  // otherwise quotes tell
     if (is_text_alone && event.type() == YAML_SCALAR_EVENT && !event.is_plain() &&
         is_no_plain_text(event.scalar())) {
       return wrong(event, "a number or a truth value in quotes; expected it without them");
@@ -315,7 +315,7 @@ class YamlReader {
   bool is_ready_ = false;
   bool is_strict_;
   size_t values_ = 0, bytes_ = 0, copied_bytes_ = 0;
-  std::map<std::string, std::pair<Value, size_t>> anchors_;  // with the bytes of each
+  std::map<std::string, std::pair<Value, size_t>> anchors_;  // with the size of each
 };
 
 }  // namespace
@@ -329,7 +329,7 @@ std::optional<std::string> front_matter(std::string_view card) {
     if (first && line != "---") return std::nullopt;
     if (!first && line == "---") break;
     if (!first) {
-      // YAML has no tabs; cards do.
+      // YAML forbids tabs, but cards contain them.
       for (const char c : line) out += c == '\t' ? std::string("  ") : std::string(1, c);
       out += '\n';
     }

@@ -1,4 +1,4 @@
-// YAML of model cards and of ModelOpt's recipes, read by libyaml without trust.
+// Reads YAML of model cards and ModelOpt recipes with libyaml, without trust.
 //
 //   ---
 //   license: apache-2.0
@@ -6,8 +6,8 @@
 //   - Qwen/Qwen3-8B
 //   ---
 //
-// All scalars are texts, independent of their type in YAML, because callers need only texts: "no"
-// stays no, 1.0 stays 1.0. A plain ~, null or empty value is null.
+// All scalars are texts, whatever their YAML type, because callers need only texts: "no" stays no,
+// 1.0 stays 1.0. A plain ~, null or empty value is null.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,8 @@
 
 namespace ckpt {
 
-// The text between the first line, which must be "---", and the next "---"; nullopt without one.
+// The text between the first line, which must be "---", and the next "---"; nullopt if there is
+// none.
 std::optional<std::string> front_matter(std::string_view card);
 
 // The first document of `text`. Fails: kUnsupported: it is not YAML, is nested too deeply or
@@ -30,9 +31,9 @@ Result<JsonValue> parse_yaml(std::string_view text);
 // quoted texts that would be a number or a truth value without their quotes. Fails: as parse_yaml.
 Result<std::vector<JsonValue>> parse_strict_yaml(std::string_view text);
 
-// As JSON text: keys keep their order, plain scalars are those of YAML 1.2's core schema, decimal
-// numbers keep their spelling. Rejects tags, merges, a second document, and numbers that readers
-// take for different ones (010). Fails: as parse_yaml.
+// Converts to JSON text: keys keep their order, plain scalars follow YAML 1.2's core schema,
+// decimal numbers keep their spelling. Rejects tags, merges, a second document, and numbers that
+// readers interpret differently (010). Fails: as parse_yaml.
 Result<std::string> yaml_as_json(std::string_view text);
 
 }  // namespace ckpt

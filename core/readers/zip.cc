@@ -9,10 +9,10 @@ namespace {
 
 constexpr uint64_t kZipEndBytes = 22, kZipEntryBytes = 46, kZipLocalBytes = 30;
 constexpr uint64_t kZipLocatorBytes = 20, kZip64EndBytes = 56, kMaxZipCommentBytes = 65535;
-constexpr uint64_t kUsualTailBytes = 1024;  // has the end of the directory, if comments are short
+constexpr uint64_t kUsualTailBytes = 1024;  // includes the directory's end, if comments are short
 constexpr uint64_t kInZip64 = 0xFFFFFFFF, kZipLocator = 0x07064B50;
 
-// Numbers of some bytes, checked before they are read.
+// Bytes whose numbers are checked before they are read.
 class ZipBytes {
  public:
   ZipBytes(std::vector<std::byte> bytes, uint64_t start)
@@ -69,7 +69,7 @@ Result<ZipDirectory> read_zip64_end(const Slice& archive, const ZipBytes& tail, 
   return ZipDirectory{last.number(32, 8), last.number(48, 8), last.number(40, 8)};
 }
 
-// Nothing if the last `tail_bytes` do not have it.
+// Returns nothing if the last `tail_bytes` do not include it.
 Result<std::optional<ZipDirectory>> directory_in_tail(const Slice& archive, uint64_t tail_bytes) {
   CKPT_ASSIGN(const ZipBytes tail,
               read_zip_bytes(archive, archive.size_bytes - tail_bytes, tail_bytes));
@@ -100,7 +100,7 @@ Result<ZipDirectory> find_zip_directory(const Slice& archive) {
   return not_in_zip(archive, archive.size_bytes, "end of the directory");
 }
 
-// Numbers that do not fit 32 bits are in an extra field, only those and in this order.
+// Reads numbers that do not fit 32 bits from an extra field, which has only those, in this order.
 void read_zip64_extra(const ZipBytes& bytes, uint64_t at, uint64_t end,
                       const std::array<uint64_t*, 3>& numbers) {
   while (at + 4 <= end) {

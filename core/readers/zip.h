@@ -1,10 +1,10 @@
-// The directory of a zip, and the bytes of uncompressed entries.
+// Reads the directory of a zip, and finds the bytes of uncompressed entries.
 //
 //   local header (30 + name + extra) | bytes | ... | central directory (46 + name + extra + comment
 //   each) | [zip64 end | zip64 locator] | end of central directory (22 + comment)
 //
-// The local header determines where the bytes of an entry begin, because its extra field may have
-// another length than the directory's. Source: PKWARE APPNOTE.TXT 6.3.
+// The local header determines where the bytes of an entry begin, because its extra field may have a
+// different length from the directory's. Source: PKWARE APPNOTE.TXT 6.3.
 #pragma once
 
 #include <span>
@@ -17,14 +17,14 @@
 
 namespace ckpt {
 
-// An archive is a run of bytes: a file, or a part of one. Places in it count from its start, and
-// errors name those in the file.
+// An archive is a range of bytes: a file, or a part of one. Positions in it count from its start,
+// while errors name positions in the file.
 inline constexpr uint64_t kMaxZipDirectoryBytes = uint64_t{256} << 20;
 
 struct ZipEntry {
   std::string name;
   uint64_t size_bytes = 0;
-  uint64_t header_bytes = 0;  // where its local header begins
+  uint64_t header_bytes = 0;  // position of its local header
   bool is_stored = true;      // neither compressed nor encrypted
 };
 
@@ -36,7 +36,7 @@ Result<std::vector<ZipEntry>> read_zip_directory(const Slice& archive);
 // Fails: kCorrupt: `start` does not have them.
 Result<std::vector<ZipEntry>> read_zip_start(std::span<const std::byte> start,
                                              std::string_view last, uint64_t last_bytes);
-// Where the bytes of `entry` are. Fails: kUnsupported: not stored; kCorrupt: beyond the end; kIo.
+// Finds the bytes of `entry`. Fails: kUnsupported: not stored; kCorrupt: beyond the end; kIo.
 Result<Slice> find_zip_entry(const Slice& archive, const ZipEntry& entry);
 
 }  // namespace ckpt

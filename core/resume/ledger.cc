@@ -40,7 +40,8 @@ std::string one_line(std::string text) {
   return text;
 }
 
-// Takes the next line off `text`, without its '\n'; nullopt when none is whole.
+// Takes the next line off `text`, without its '
+// '; nullopt if no line is complete.
 std::optional<std::string_view> take_ended_line(std::string_view& text) {
   const size_t end = text.find('\n');
   if (end == text.npos) return std::nullopt;
@@ -113,7 +114,7 @@ class LedgerParser {
   }
 
  private:
-  // The lines of the next batch whose sum is right.
+  // The lines of the next batch with a correct checksum.
   static std::optional<std::string_view> take_batch(std::string_view& bytes) {
     const std::string_view all = bytes;
     std::string_view rest = bytes;
@@ -181,7 +182,7 @@ class LedgerParser {
 
   std::string_view boot_;
   std::string written_by_;
-  std::vector<LedgerEntry> waiting_;  // for "synced", or to be known as this boot's
+  std::vector<LedgerEntry> waiting_;  // for "synced", or for the record of this boot
   LedgerContent content_;
 };
 
@@ -196,15 +197,15 @@ std::string render(const LedgerHead& head) {
   return out + fmt::format("boot {}\n", boot_id());
 }
 
-// One that is there, or a new one of our own (`is_made`): never one that another user is just
-// making. Closed, and errno, where neither can be had.
+// Opens an existing file, or makes a new one (`is_made`), but never one that another user is just
+// making. Closed, with errno set, if both fail.
 Descriptor find_or_make(const fs::path& path, bool& is_made) {
   constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   const auto opened = [&](int more) {
     return Descriptor(retried([&] { return ::open(path.c_str(), kFlags | more, 0600); }));
   };
   Descriptor out;
-  // It may come or go in between.
+  // The file may appear or disappear in between.
   for (int i = 0; i < 8; ++i) {
     out = opened(0);
     if (out.is_open() || errno != ENOENT) break;
@@ -280,7 +281,7 @@ Result<Ledger> Ledger::open(const fs::path& path) {
   if (!is_locked) return in_use_failure(path);
   struct stat held{};
   if (::fstat(descriptor, &held) != 0) return ledger_failure(path, "cannot be examined", errno);
-  // Empty the ledger when starting over: never another file that was given this name.
+  // Empties the ledger when starting over, but never another file that was given this name.
   if (!S_ISREG(held.st_mode) || held.st_nlink != 1) {
     return misuse_hint(fmt::format("rm {}", shell_path(path.string())),
                        "{}: no file of its own, as an earlier run would have left it",
@@ -314,7 +315,7 @@ Status Ledger::append(std::string_view lines) {
   return write_at_end(fmt::format("{}{}{}\n", lines, kBatchEnd, sum_of(lines)));
 }
 
-// At the end of what is sound, so that a batch that failed half-way is written over.
+// Writes after the sound batches, so that a batch that failed half-way is overwritten.
 Status Ledger::write_at_end(std::string_view batch) {
   if (!write_all(descriptor_.get(), std::as_bytes(std::span(batch)), end_bytes_)) {
     return ledger_failure(path_, "cannot be written", errno);

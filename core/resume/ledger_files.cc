@@ -18,7 +18,7 @@ namespace {
 
 using Kind = LedgerEntry::Kind;
 
-// Parses the part after "OUT.partial.ledger"; false when it is not a name of ours.
+// Parses the part after "OUT.partial.ledger". Returns false if ckpt does not use such a name.
 bool read_ending(std::string_view text, LedgerFile& found) {
   if (text.empty()) return true;
   if (!text.starts_with('-')) return false;
@@ -81,7 +81,7 @@ Result<bool> is_same_partial(const Plan& plan, const LedgerEntry& file) {
   if (!S_ISREG(status.st_mode) || !is_ours(path, status, Guard::kOwnerAndMode)) return false;
   if (status.st_ino != file.numbers[2]) return false;
   if (static_cast<uint64_t>(status.st_size) != layout.size_bytes) return false;
-  // Another machine may not be told what this one is.
+  // Another machine may not report the creation time.
   const uint64_t birth = birth_ns(path), known = file.numbers[3];
   return birth == 0 || known == 0 || birth == known;
 }

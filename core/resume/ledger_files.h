@@ -1,7 +1,7 @@
-// All ledgers next to an output: of runs of the entire plan and of shares.
+// Finds all ledgers next to an output: of runs of the entire plan and of shares.
 //
 //   OUT.partial.ledger   OUT.partial.ledger-3-of-8   OUT.partial.ledger-3-of-8.2 (the same share,
-//                                                    begun while the first was at work)
+//                                                    begun while the first was running)
 #pragma once
 
 #include <filesystem>
@@ -15,27 +15,27 @@ namespace ckpt {
 
 struct LedgerFile {
   std::filesystem::path path;
-  uint32_t share_number = 0, share_count = 0;  // 0: of the whole
+  uint32_t share_number = 0, share_count = 0;  // 0: the entire plan
   LedgerContent content;                       // empty if it cannot be read
-  bool is_ours = false;                        // of this plan and these inputs
-  bool is_complete = false;  // and its share is done, in the files that are there now
+  bool is_ours = false;                        // for this plan and these inputs
+  bool is_complete = false;  // the share is done, in the existing files
 };
 
-// The digest in ledgers of this plan and these options.
+// The digest that ledgers of this plan and these options contain.
 Result<PlanDigest> digest_of(const Plan& plan, const ExecuteOptions& options);
 
 // The path of the ledger of an output, or of a share if `options` select one.
 std::filesystem::path ledger_path(const Output& output);
 std::filesystem::path share_ledger_path(const Output& output, const ResumeOptions& options);
 
-// The files next to `first`, a path as ledger_path() gives it, that have its name or the name of a
-// share's ledger; not opened. Fails: kIo.
+// The files next to `first`, a result of ledger_path(), that have its name or the name of a share's
+// ledger. Does not open them. Fails: kIo.
 Result<std::vector<LedgerFile>> ledgers_at(const std::filesystem::path& first);
 
-// Those of the first output, sorted by path. Fails: kIo.
+// The ledgers of the first output, sorted by path. Fails: kIo.
 Result<std::vector<LedgerFile>> find_ledgers(const Plan& plan, const LedgerHead& head);
 
-// True if bytes written to this file under a temporary name are still there, and nobody else could
+// Whether bytes written to this file under a temporary name still exist, and nobody else could
 // write to it since. Fails: kIo if this cannot be determined.
 Result<bool> is_same_partial(const Plan& plan, const LedgerEntry& file);
 

@@ -86,7 +86,7 @@ void LedgerKeeper::sync_all() {
   for (const FileNumber& file : dirty_) {
     auto hashed = sync_(file);
     if (!hashed) {
-      is_broken_ = true;  // the ledger may no longer be true
+      is_broken_ = true;  // the ledger may no longer be correct
       failed_(std::move(hashed.error()));
       return;
     }

@@ -33,7 +33,7 @@ class Digester {
     text_.clear();
   }
 
-  // A source met again is identified by its number.
+  // A source that occurs again is identified by its number.
   bool is_known(const void* thing) {
     const auto [found, is_new] = known_.try_emplace(thing, known_.size());
     say("#{}{}", found->second, is_new ? "" : "\n");
@@ -79,7 +79,7 @@ class Digester {
     say("{}\n", described_change(recoded));
   }
 
-  // A tensor's name matters if it is in a header, which has a digest of its own.
+  // A tensor's name only matters in a header, which has a separate digest.
   void add_tensor(const Tensor& tensor) {
     if (is_known(&tensor)) return;
     say(" tensor {} {}\n", tensor.codec->name, fmt::join(tensor.shape, ","));

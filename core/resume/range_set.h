@@ -1,4 +1,4 @@
-// A set of byte ranges; ranges that touch are joined.
+// A set of byte ranges. Adjacent ranges are joined.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace ckpt {
 
 class RangeSet {
  public:
-  // Requires: first + size fits 64 bits, here and below.
+  // Requires: first + size fits 64 bits, also in the functions below.
   void add(uint64_t first, uint64_t size) {
     if (size == 0) return;
     uint64_t end = first + size;
@@ -30,7 +30,7 @@ class RangeSet {
   }
   bool empty() const { return runs_.empty(); }
   void clear() { runs_.clear(); }
-  const std::map<uint64_t, uint64_t>& runs() const { return runs_; }  // first, end
+  const std::map<uint64_t, uint64_t>& runs() const { return runs_; }  // (first, end)
   uint64_t size() const {
     uint64_t out = 0;
     for (const auto& [first, end] : runs_) out += end - first;

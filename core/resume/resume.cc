@@ -29,14 +29,14 @@ bool is_before(const timespec& a, const timespec& b) {
   return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
 }
 
-// A file with this name is one that a run of this user was about to rename: on the way it has its
-// final mode already.
+// Whether a run of this user was about to rename the file with this name. It may already have its
+// final mode.
 bool is_own_rename(const fs::path& path, uint64_t inode) {
   const auto status = stat_of(path);
   return status && status->st_ino == inode && is_ours(path, *status, Guard::kOwner);
 }
 
-// The same under the final name, where root's outputs belong to whoever owns the folder.
+// Does the same for the final name, where root's outputs belong to the owner of the folder.
 bool is_published_here(const fs::path& path, uint64_t inode) {
   const auto status = stat_of(path);
   if (!status || status->st_ino != inode) return false;
@@ -45,7 +45,7 @@ bool is_published_here(const fs::path& path, uint64_t inode) {
   return ::geteuid() == 0 && parent && parent->st_uid == status->st_uid;
 }
 
-// The paths that are renamed: one folder, or each file.
+// The number of paths to rename: one folder, or each file.
 size_t names_of(const Output& output) {
   return has_one_name(output) ? 1 : output.layout.files.size();
 }
@@ -68,7 +68,7 @@ bool have_temporaries(const Plan& plan) {
   return false;
 }
 
-// Fails when one of them is another user's.
+// Fails if one of them belongs to another user.
 Result<bool> leftovers_exist(const Plan& plan) {
   for (const Output& output : plan.outputs) {
     for (size_t i = 0; i < names_of(output); ++i) {
@@ -90,7 +90,7 @@ Resume::~Resume() {
   if (kept_ || have_temporaries(plan_)) return;
   std::error_code ignored;
   for (const fs::path& share : shares_) fs::remove(share, ignored);
-  // The first one, which says what the others are part of, goes last.
+  // Removes the first ledger last, because it tells what the others belong to.
   for (size_t i = ledgers_.size(); i-- > 0;) ledgers_[i].remove();
 }
 
@@ -101,7 +101,7 @@ void Resume::note(const std::string& text) const {
 Result<std::unique_ptr<Resume>> Resume::begin(const Plan& plan, const ExecuteOptions& options) {
   CKPT_ASSIGN(PlanDigest digest, digest_of(plan, options));
   std::unique_ptr<Resume> resume(new Resume(plan, options));
-  resume->kept_ = true;  // nothing is ours until it was read
+  resume->kept_ = true;  // keep everything until it was read
   Status decided = resume->decide(
       {digest.sha256, options.resume.command, std::move(digest.inputs), command_folder()});
   if (decided) return resume;
@@ -111,7 +111,7 @@ Result<std::unique_ptr<Resume>> Resume::begin(const Plan& plan, const ExecuteOpt
   return Failure(std::move(decided.error()));
 }
 
-// Says what differs, as exactly as can be known.
+// Reports the difference as precisely as possible.
 Status Resume::refuse(const fs::path& ledger, const LedgerHead& found,
                       const LedgerHead& head) const {
   const std::string partial = ledger.stem().string();
@@ -143,7 +143,7 @@ Status Resume::open_all(const LedgerHead& head) {
   return {};
 }
 
-// The same share may be at work elsewhere: then one more ledger does no harm.
+// Opens the ledger of a share. If the same share is running elsewhere, opens an additional one.
 Status Resume::open_share() {
   const std::string path = share_ledger_path(plan_.outputs[0], options_.resume).string();
   constexpr unsigned kMostAtOnce = 9;
@@ -156,7 +156,7 @@ Status Resume::open_share() {
   }
 }
 
-// Finished work of shares, including earlier runs of this one.
+// Reads finished work of shares, including earlier runs of this one.
 Status Resume::read_shares(const LedgerHead& head) {
   CKPT_ASSIGN(std::vector<LedgerFile> found, find_ledgers(plan_, head));
   for (LedgerFile& ledger : found) {
@@ -206,7 +206,7 @@ Status Resume::decide(const LedgerHead& head) {
   return {};
 }
 
-// A published output has replaced the folder that has the temporary name now.
+// Removes the replaced folder, which has the temporary name after publishing.
 Status Resume::clear_replaced(const Output& output) const {
   const fs::path left = partial_path(output);
   CKPT_ASSIGN(const bool is_left, is_there(left));
@@ -218,7 +218,7 @@ Status Resume::clear_replaced(const Output& output) const {
   return {};
 }
 
-// True when every output is complete under its temporary or its final name.
+// Whether every output is complete under its temporary or final name.
 Result<bool> Resume::is_ready(const LedgerContent& content) const {
   const auto ledger = stat_of(ledgers_[0].path());
   size_t names = 0, found = 0, digests = 0, files = 0;
@@ -234,7 +234,7 @@ Result<bool> Resume::is_ready(const LedgerContent& content) const {
     const bool is_partial = is_own_rename(partial_name(output, entry.numbers[1]), entry.numbers[2]);
     const bool is_final = is_published_here(final_name(output, entry.numbers[1]), entry.numbers[2]);
     found += is_partial || is_final ? 1 : 0;
-    // Exchanged, but what was replaced is still to go.
+    // The folders are exchanged, but the replaced one is not removed yet.
     if (is_final && !is_partial && has_one_name(output)) CKPT_TRY(clear_replaced(output));
   }
   if (names == 0 || found != names || digests != files) return false;
@@ -243,7 +243,7 @@ Result<bool> Resume::is_ready(const LedgerContent& content) const {
       const auto partial = stat_of(partial_path(output, file));
       const auto status = partial ? partial : stat_of(final_path(output, file));
       if (!status || static_cast<uint64_t>(status->st_size) != file.size_bytes) return false;
-      // Edited since.
+      // It was edited since.
       if (!ledger || is_before(ledger->st_mtim, status->st_mtim)) return false;
     }
   }
@@ -314,7 +314,7 @@ void Resume::start(OutputFiles& files, LedgerKeeper::Failed failed) {
       if (status) lines += fmt::format("file {} {} {} {}\n", i, j, status->st_ino, birth_ns(path));
     }
   }
-  // Without these lines what is written down counts for nothing, and all is done again.
+  // Without these lines the recorded work is ignored and done again.
   (void)ledgers_[0].append(lines);
   if (leftovers_ == Leftovers::kKeep) {
     for (const auto& [file, state] : hashed_) {
@@ -353,8 +353,8 @@ Status Resume::ready(const std::vector<FileReport>& reports) {
     }
   }
   lines += "synced\n";
-  // Without it a run that is killed between two renames could not be gone on with; no more than
-  // that.
+  // Without this line a run that is killed between two renames could not be resumed; nothing else
+  // depends on it.
   const Status written = ledgers_[0].append(lines);
   return written ? ledgers_[0].sync() : Status{};
 }
@@ -374,8 +374,8 @@ bool Resume::keep() {
   stop();
   bool has_any = leftovers_ == Leftovers::kPublish || !written_.empty() || !amax_.empty() ||
                  (keeper_ && keeper_->wrote_anything());
-  // The temporary files of a share stay, as other shares may have them: without a ledger next to
-  // them they would be somebody else's for every later run.
+  // Keep a share's temporary files, which other shares may use: without a ledger next to them,
+  // every later run would treat them as foreign.
   if (!has_any && is_share()) {
     const auto exist = leftovers_exist(plan_);
     has_any = !exist || *exist;

@@ -1,11 +1,11 @@
 // Resumes a killed run: finds its finished work, and records new finished work
 // (core/resume/ledger.h).
 //
-//   no ledger, or none that can be read   begin; the content of OUT.partial is removed
-//   a ledger of this plan                 go on: tasks whose bytes are all there are skipped
-//   ... with digests of whole files       only final names are missing
-//   a ledger of another plan or inputs    refuse, or start over if OUT may be replaced
-//   ledgers of shares of this plan        what they say counts too
+//   no readable ledger                    start; the content of OUT.partial is removed
+//   a ledger of this plan                 resume: tasks whose bytes all exist are skipped
+//   ... with digests of entire files      only final names are missing
+//   a ledger of another plan or inputs    reject, or start over if OUT may be replaced
+//   ledgers of shares of this plan        their work counts too
 //
 // A share (core/engine/share.cc) keeps everything in OUT.partial and writes its own ledger.
 //
@@ -35,11 +35,11 @@
 
 namespace ckpt {
 
-// Keeps the ledger of a run: collects the finished work of all threads, and writes it in a separate
-// thread.
+// Maintains the ledger of a run: collects finished work from all threads, and writes it in a
+// separate thread.
 //
-//   every 0.1 s    what was finished since, runs joined: one batch
-//   every 0.5 s    the data of the files written to, then "synced", both to the disk
+//   every 0.1 s    appends new finished work, with joined runs, as one batch
+//   every 0.5 s    syncs the data of written files, then "synced", to the disk
 //
 // If the ledger cannot be written (a full disk), the run continues, and a resumed run repeats more
 // work. If data cannot be synced, the run ends.
@@ -47,11 +47,12 @@ namespace ckpt {
 class LedgerKeeper {
  public:
   using FileNumber = std::pair<uint32_t, uint32_t>;  // output, file
-  // Syncs the data of a file to the disk. Returns the state of its hash before.
+  // Syncs the data of a file to the disk. Returns the earlier state of its hash.
   using SyncFile = std::function<Result<Sha256State>(FileNumber)>;
   using Failed = std::function<void(Error)>;
 
-  // `written`: files with bytes of earlier runs. The ledger has a head and must outlive the keeper.
+  // `written` are files with bytes of earlier runs. The ledger has a head and must outlive
+  // the keeper.
   LedgerKeeper(Ledger& ledger, std::set<FileNumber> written, SyncFile sync, Failed failed);
   LedgerKeeper(const LedgerKeeper&) = delete;
   LedgerKeeper& operator=(const LedgerKeeper&) = delete;
@@ -60,7 +61,7 @@ class LedgerKeeper {
   // Requires: the bytes were written to the system. Thread-safe.
   void wrote(const std::vector<OutputRange>& ranges);
   void scanned(const Task& scan, float amax);
-  // Writes the remaining entries and ends the thread. No calls may follow.
+  // Writes the remaining entries and ends the thread. Must be the last call.
   void stop();
   bool wrote_anything() const { return wrote_anything_; }
 
@@ -77,18 +78,18 @@ class LedgerKeeper {
   bool stopping_ = false;
   std::vector<OutputRange> ranges_;  // since the last batch
   std::string scans_;
-  // Of the thread alone.
+  // Used by the thread alone.
   std::set<FileNumber> dirty_;
   bool is_broken_ = false;
   bool wrote_anything_ = false;
   std::chrono::steady_clock::time_point synced_;
-  std::vector<std::thread> threads_;  // one, or none where there is none to be had
+  std::vector<std::thread> threads_;  // one, or none if none could start
 };
 
 class Resume {
  public:
-  // Locks the ledger of every output, or of the share, and reads all ledgers. Fails: kUsage: of
-  // another plan, in use; kIo.
+  // Locks the ledger of every output or of the share, and reads all ledgers. Fails: kUsage: a
+  // ledger of another plan, or one in use; kIo.
   static Result<std::unique_ptr<Resume>> begin(const Plan& plan, const ExecuteOptions& options);
   Resume(const Resume&) = delete;
   Resume& operator=(const Resume&) = delete;
@@ -96,7 +97,7 @@ class Resume {
 
   // How the temporary files of the outputs can be used.
   Leftovers leftovers() const { return leftovers_; }
-  // Of all files, if leftovers() is kPublish.
+  // The reports of all files, if leftovers() is kPublish.
   const std::vector<FileReport>& reports() const { return reports_; }
 
   bool is_done(const Jobs& jobs, const Task& task) const;
@@ -105,7 +106,7 @@ class Resume {
 
   // Starts recording the calls of finished(); calls `failed` if data cannot be synced.
   void start(OutputFiles& files, LedgerKeeper::Failed failed);
-  // Thread-safe. `stats`: of a scan.
+  // Records a finished task. Thread-safe. `stats` are those of a scan.
   void finished(const Jobs& jobs, const Task& task, const Stats& stats);
   void stop() {
     if (keeper_) keeper_->stop();
@@ -114,11 +115,11 @@ class Resume {
   Status ready(const std::vector<FileReport>& reports);
   // Records that the share is done. Requires: stopped; synced.
   Status complete();
-  // Keeps the ledgers. False if they contain nothing that another run could use; then they are
-  // removed with this object, unless temporary files remain, of which they tell that they are ours.
-  // Requires of its owner: those that it removes are removed before this object.
+  // Keeps the ledgers. Returns false if they contain nothing that another run could use; they are
+  // then removed with this object, unless temporary files remain, whose origin they prove.
+  // Requires: the owner removes its files before this object.
   bool keep();
-  // Empties the ledgers: their bytes were made of inputs that changed.
+  // Empties the ledgers, because inputs of their bytes have changed.
   void forget();
 
  private:
@@ -139,8 +140,8 @@ class Resume {
 
   const Plan& plan_;
   const ExecuteOptions& options_;
-  std::vector<Ledger> ledgers_;       // by output; the first holds the entries; of a share: one
-  std::optional<LedgerContent> own_;  // of the first, when it is of this plan
+  std::vector<Ledger> ledgers_;       // by output, entries in the first; or one, of a share
+  std::optional<LedgerContent> own_;  // content of the first ledger, if it is of this plan
   std::vector<std::filesystem::path> shares_;  // ledgers of shares
   Leftovers leftovers_ = Leftovers::kRemove;
   bool kept_ = false;

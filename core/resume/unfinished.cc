@@ -28,7 +28,7 @@ struct Temporary {
   fs::path ledger;
 };
 
-// "NAME-00001-of-00003.gguf.partial" is one of the files of NAME.gguf.
+// Returns NAME.gguf for "NAME-00001-of-00003.gguf.partial", one of its files.
 std::string name_without_number(const std::string& name) {
   constexpr std::string_view kEnding = ".gguf";
   const size_t end = std::min(name.rfind(kEnding), name.size());
@@ -55,7 +55,7 @@ std::vector<Temporary> possible_temporaries(const fs::path& path) {
   return out;
 }
 
-// Sizes of the files under a temporary name, by inode.
+// The sizes of the files under a temporary name, by inode.
 Result<std::map<uint64_t, uint64_t>> sizes_of(const fs::path& temporary) {
   std::map<uint64_t, uint64_t> out;
   const auto add = [&](const fs::path& path) {
@@ -71,8 +71,8 @@ Result<std::map<uint64_t, uint64_t>> sizes_of(const fs::path& temporary) {
   return out;
 }
 
-// How much of the temporary the ledgers call finished; nullopt where they do not speak of it, as
-// those of second outputs.
+// The percentage of the temporary file that ledgers list as finished; nullopt if they do not
+// mention it, as for second outputs.
 Result<std::optional<unsigned>> percent_done(const fs::path& temporary,
                                              const std::vector<LedgerFile>& ledgers) {
   using FileNumber = std::pair<uint64_t, uint64_t>;
@@ -101,7 +101,7 @@ Result<std::optional<unsigned>> percent_done(const fs::path& temporary,
 Status refuse_unfinished_output(const fs::path& path) {
   std::error_code error;
   const fs::path real = fs::canonical(path, error);
-  if (error) return {};  // nothing there: who opens it says so
+  if (error) return {};  // it does not exist, which other code reports
   for (const Temporary& temporary : possible_temporaries(real)) {
     CKPT_ASSIGN(auto ledgers, ledgers_at(temporary.ledger));
     if (ledgers.empty()) continue;
@@ -109,7 +109,7 @@ Status refuse_unfinished_output(const fs::path& path) {
     const bool is_shared = ledgers.front().share_count > 0;
     for (LedgerFile& ledger : ledgers) {
       auto content = peek_ledger(ledger.path);
-      // Of another user, or torn: what it says is not repeated.
+      // Another user's, or torn: its content is not repeated.
       if (!content || !*content) continue;
       ledger.content = std::move(**content);
       if (command.empty()) command = command_from_here(ledger.content.head);

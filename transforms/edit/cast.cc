@@ -1,9 +1,9 @@
 // cast: stores the floats of a safetensors checkpoint in another plain float type.
 //
-// Integers stay as they are. Quantized weights are refused: their scales are plain floats, and
-// would be rounded without their codes. config.json says the new type under the key it used:
-// `dtype` (transformers 5) or `torch_dtype` (4). What a training with fake quantization measured
-// goes: the floats are whole without it.
+// Integers stay unchanged. The step rejects quantized weights, because it would round their scales,
+// which are plain floats, but not their codes. It stores the new type in config.json under the
+// present key: `dtype` (transformers 5) or `torch_dtype` (4). It drops the quantizers of a training
+// with fake quantization, because the floats do not need them.
 
 #include "core/base/glob.h"
 #include "core/model/transform.h"

@@ -1,10 +1,10 @@
 // config: sets and removes members of config.json, or of another JSON document.
 //
-//   config:set=text_config.rope_theta=1e6          a place as core/json/json_path.h reads it
+// config:set=text_config.rope_theta=1e6          a path in the syntax of core/json/json_path.h
 //   config:remove=quantization_config,file=config.json
 //
-// Objects on the way are made. The value is JSON, so text needs double quotes; a number keeps
-// the spelling it is given in.
+// Missing objects on the path are made. The value is JSON, so text needs double quotes; numbers
+// keep their spelling.
 
 #include "core/base/printable.h"
 #include "core/json/json_path.h"
@@ -21,7 +21,7 @@ constexpr OptionRule kConfigOptions[] = {
     option::text("file", "NAME", "the document").by_default("config.json"),
 };
 
-// Where the path ends and the value begins: the first '=', as keys with one are not known.
+// The path ends at the first '=', because no known key contains one.
 Status set_member(KeyedJson& document, const std::string& text) {
   const auto [name, json] = split_pair(text);
   auto value = JsonText::parse(json);

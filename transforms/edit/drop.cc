@@ -2,7 +2,7 @@
 //
 //   block_count 5, nextn_predict_layers 1 ──▶ block_count 4     lists of 5 blocks ──▶ of 4
 //
-// A glob sees whole names of tensors: of a quantized weight "….weight", whose scales go with it.
+// Globs match full tensor names. For a quantized weight that is "….weight", and its scales go too.
 
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"

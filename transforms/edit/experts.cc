@@ -1,16 +1,16 @@
-// experts: stacks of experts as one tensor an expert and projection, and back.
+// experts: splits stacks of experts into one tensor per expert and projection, or joins them.
 //
 //   to=single   X.experts.gate_up_proj [E, 2I, H]  ──▶  X.experts.e.gate_proj.weight [I, H]
 //                                                       X.experts.e.up_proj.weight   [I, H]
 //               X.experts.down_proj    [E, H, I]   ──▶  X.experts.e.down_proj.weight [H, I]
 //   to=fused    the other way; the same bytes come back
 //
-// vLLM 0.17 reads Qwen3-MoE's experts one by one alone, and Qwen3.5-MoE's in both forms;
-// transformers 5 has stacks in memory. Rows move, no value changes. Stacks with rows and columns
-// exchanged become single, and do not come back; of some families stacks alone are read.
+// vLLM 0.17 reads only single experts of Qwen3-MoE, but both forms of Qwen3.5-MoE; transformers 5
+// has stacks in memory. Rows move; values stay. Stacks with exchanged rows and columns become
+// single but cannot be joined again. For some families, programs read only stacks.
 //
 // gpt-oss: Unsloth saves X.experts.{gate_up,down}_projs.e.{weight [out, in], bias} and
-// X.router.linear.*; to=fused makes the stacks [E, in, out] of them that servers read.
+// X.router.linear.*; to=fused joins them into the stacks [E, in, out] that servers read.
 // Source: transformers 5 conversion_mapping.py; vllm/model_executor/models/{qwen3_moe,qwen3_5}.py.
 #include <algorithm>
 #include <array>
@@ -36,7 +36,7 @@ constexpr OptionRule kExpertsOptions[] = {
 
 enum : size_t { kGate, kUp, kDown };
 
-// The tensors of one projection, by number of the expert.
+// The tensors of one projection, by index of the expert.
 using Projection = std::map<uint64_t, const Tensor*>;
 using SingleExperts = std::array<Projection, 3>;
 using Containers = std::map<std::string, SingleExperts>;  // by "….experts."
@@ -80,7 +80,7 @@ Result<Containers> find_single_experts(const Checkpoint& checkpoint) {
   return out;
 }
 
-// All experts have all three, of one type and shape.
+// Requires that all experts have all three projections, of one type and shape.
 Status check_whole(const std::string& front, const SingleExperts& experts) {
   uint64_t count = 0;
   for (const Projection& each : experts) {
@@ -105,7 +105,7 @@ Status check_whole(const std::string& front, const SingleExperts& experts) {
   return {};
 }
 
-// As many as config.json says, where it does: a stack of fewer would be loaded as if it were whole.
+// Requires the expert count of config.json, because readers would take a smaller stack as complete.
 Status check_counts(const Containers& containers, const ExportModel& model) {
   for (const auto& [front, experts] : containers) {
     if (model.experts == 0 || experts[kDown].size() == model.experts) continue;
@@ -116,8 +116,8 @@ Status check_counts(const Containers& containers, const ExportModel& model) {
   return {};
 }
 
-// Some may be computed, as what they were decoded from: then all are read as floats. Roundings of
-// some are those of all where the type that is written rounds so anyway.
+// If some parts are computed from stored codes, all are read as floats and stored as that part is.
+// Fails if some were rounded to another type than the one to be written.
 Result<Tensor> joined_rows(const std::vector<const Tensor*>& parts, const Codec& f32) {
   std::vector<Tensor> rows;
   std::optional<StoredValues> computed;
@@ -162,7 +162,7 @@ Result<Tensor> fused(const SingleExperts& experts, const std::string& stack, con
   return stacked_rows(stack, parts, experts[kDown].size(), f32);
 }
 
-// Each stack comes where the first of its experts stood.
+// Each stack takes the place of its first expert.
 Status fuse_experts(Checkpoint& checkpoint, const ExportModel& model, Codecs codecs) {
   const Codec& f32 = plain_codec(codecs, Dtype::kF32);
   CKPT_ASSIGN(const Containers containers, find_single_experts(checkpoint));
@@ -184,14 +184,14 @@ Status fuse_experts(Checkpoint& checkpoint, const ExportModel& model, Codecs cod
   return {};
 }
 
-// [E, out, in] as [E, in, out].
+// Turns [E, out, in] into [E, in, out].
 Result<Tensor> with_inputs_first(Tensor stack) {
   const std::vector<uint64_t> shape = stack.shape;
   const StridedGrid grid{0, {shape[0], shape[2], shape[1]}, {shape[1] * shape[2], 1, shape[2]}};
   return take_grid(stack, grid);
 }
 
-// Returns whether there were any.
+// Returns whether there were such experts.
 Result<bool> stack_linear_experts(Checkpoint& checkpoint, Codecs codecs) {
   std::map<std::string, Projection> stacks;
   for (const Tensor& tensor : checkpoint.tensors) {
@@ -226,7 +226,7 @@ Result<bool> stack_linear_experts(Checkpoint& checkpoint, Codecs codecs) {
   return !stacks.empty();
 }
 
-// transformers 4.57, and vLLM with it, reads num_experts where 5 saves num_local_experts.
+// transformers 4.57, and therefore vLLM with it, reads num_experts where 5 saves num_local_experts.
 Status complete_expert_count(Checkpoint& checkpoint) {
   CKPT_ASSIGN(std::optional<JsonText> config, read_config(checkpoint));
   if (config && add_expert_count(text_level(*config))) {
@@ -256,7 +256,7 @@ Result<Checkpoint> change_experts(Checkpoint checkpoint, const OptionValues& opt
   Status moved = form == ExpertForm::kSingle ? split_all_experts(checkpoint, context.codecs, model)
                                              : fuse_experts(checkpoint, model, context.codecs);
   if (!moved) {
-    // An export's, whose options this step does not have.
+    // The hint names an option of exports that this step does not have.
     if (moved.error().hint.starts_with("--keep")) moved.error().hint.clear();
     return Failure(std::move(moved.error()));
   }

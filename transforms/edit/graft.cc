@@ -1,11 +1,11 @@
-// graft: takes tensors of another checkpoint.
+// graft: adds tensors of another checkpoint, or replaces tensors by them.
 //
 //   graft:from=base/,tensors=mtp.*                  new tensors, in a weight file of their own
-//   graft:from=base/,tensors=lm_head.*,replace=yes  instead of those that have the names
+// graft:from=base/,tensors=lm_head.*,replace=yes  in place of tensors with the same names
 //
-// A replaced tensor stays in its file; a float in place of a quantized weight replaces its scales.
-// New weights that are not quantized are declared so in the quantization configuration, where there
-// is one: servers would look for their scales.
+// A replaced tensor stays in its file; a float tensor also replaces the scales of a quantized
+// weight. If there is a quantization configuration, it declares new float weights as not quantized,
+// because servers would look for their scales otherwise.
 
 #include <set>
 #include <unordered_map>
@@ -20,7 +20,7 @@
 namespace ckpt {
 namespace {
 
-// Scales that no weight of floats has.
+// Names of scales that a float weight does not have.
 constexpr std::string_view kSideScales[] = {".input_scale", ".input_global_scale",
                                             ".pre_quant_scale"};
 constexpr OptionRule kGraftOptions[] = {
@@ -29,7 +29,7 @@ constexpr OptionRule kGraftOptions[] = {
     option::yes_no("replace", "take them although the names are there already"),
 };
 
-// A weight file that nobody has.
+// Returns the name of a weight file that does not exist yet.
 std::string new_file(const Checkpoint& checkpoint) {
   std::set<std::string_view> taken;
   for (const Tensor& tensor : checkpoint.tensors) taken.insert(tensor.home);
@@ -45,7 +45,7 @@ Status declare(Checkpoint& checkpoint, std::vector<std::string> new_modules) {
   return declare_unquantized(checkpoint, modules);
 }
 
-// Tensors by name; those with the codes of packed weights also by the name of the weight.
+// Indexes tensors by name; the codes of packed weights also by the name of the weight.
 std::unordered_map<std::string, size_t> index_of(const Checkpoint& checkpoint,
                                                  const PackedForms& packed) {
   std::unordered_map<std::string, size_t> out;

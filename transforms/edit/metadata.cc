@@ -1,7 +1,8 @@
 // metadata: sets and removes GGUF keys, or entries of safetensors' __metadata__.
 //
-//   metadata:set=general.name=Mine                   the type that llama.cpp reads the key as, else
-//                                                    the one that it has, else text
+//   metadata:set=general.name=Mine                   the type that llama.cpp reads, else the type
+//   of
+//                                                    the existing key, else text
 //   metadata:set=my.number=u32:40960                 a type in front: u8 ... i64, f32, f64, bool,
 //                                                    text; new keys need one where the value could
 //                                                    be a number or a flag
@@ -40,13 +41,13 @@
 namespace ckpt {
 namespace {
 
-// Values of GGUF keys as a person types them.
+// Values of GGUF keys as the user types them.
 //
 //   5   yarn   ["a", "b"]        of the key's type
-//   u32:5   text:5   u32:[1, 2]  of a type that is named
+//   u32:5   text:5   u32:[1, 2]  of the named type
 
 struct TypedValue {
-  std::optional<MetaType> type;  // as named
+  std::optional<MetaType> type;  // the named type
   std::string_view value;
 };
 
@@ -76,7 +77,7 @@ std::optional<MetaValue> parse_number(MetaType type, std::string_view text) {
   return MetaValue{type, *value};
 }
 
-// Appends the bytes of a number as they are stored.
+// Appends the stored bytes of a number.
 void append_number(std::vector<std::byte>& bytes, const MetaValue& number) {
   const auto append = [&](const auto& value) {
     const auto* first = reinterpret_cast<const std::byte*>(&value);  // little-endian, as stored
@@ -110,7 +111,7 @@ TypedValue split_type(std::string_view text) {
   return {std::nullopt, text};
 }
 
-// One value; nullopt where `text` is none of that type, or the type is kArray.
+// Parses one value; nullopt if `text` is not of that type, or the type is kArray.
 std::optional<MetaValue> parse_value(MetaType type, std::string_view text) {
   if (type == MetaType::kText) {
     return is_utf8(text) ? std::optional(MetaValue::text(std::string(text))) : std::nullopt;
@@ -121,7 +122,7 @@ std::optional<MetaValue> parse_value(MetaType type, std::string_view text) {
   return MetaValue::boolean(text == "true");
 }
 
-// A JSON list. Fails: kUsage: none, or an item is of another type.
+// Parses a JSON list. Fails: kUsage if it is not a list, or an item has another type.
 Result<MetaValue> parse_list(MetaType element, std::string_view text) {
   const auto json = parse_json("value", text);
   if (!json || !json->is_array()) {
@@ -160,7 +161,7 @@ bool needs_named_type(std::string_view text) {
          (text.starts_with('[') && text.ends_with(']'));
 }
 
-// TYPE:VALUE of the first type that holds what `text` reads as; empty where none does.
+// Returns TYPE:VALUE of the first type that can hold `text`; empty if none can.
 std::string type_that_holds(std::string_view text) {
   using enum MetaType;
   constexpr MetaType kOfOne[] = {kBool, kU32, kI32, kU64, kI64, kF32, kF64};
@@ -185,11 +186,11 @@ constexpr OptionRule kMetadataOptions[] = {
     option::glob("file", "of safetensors: the weight files").by_default("*"),
 };
 
-// Keys that say how the bytes lie; whoever writes the file sets them.
+// Keys that describe the layout of bytes; the program that writes the file sets them.
 constexpr std::string_view kLayoutKeys[] = {"general.alignment", "split.no", "split.count",
                                             "split.tensors.count"};
 
-// Entries that many edits find by key.
+// Entries with an index by key, for many edits.
 class KeyedEntries {
  public:
   explicit KeyedEntries(Metadata& metadata) : entries_(metadata.entries) {
@@ -211,7 +212,7 @@ class KeyedEntries {
     if (is_new) entries_.push_back({key, {}});
     entries_[place->second].value = std::move(value);
   }
-  bool remove(const std::string& key) {  // true when it was there
+  bool remove(const std::string& key) {  // returns whether it existed
     const auto found = places_.find(key);
     if (found == places_.end()) return false;
     removed_.insert(found->second);
@@ -230,7 +231,7 @@ class KeyedEntries {
   std::set<size_t> removed_;
 };
 
-// "@FILE" is the text of that file; nullopt: `typed` names none.
+// If `typed` is "@FILE", returns the text of that file; otherwise nullopt.
 Result<std::optional<std::string>> text_of_file(const std::string& key, const std::string& typed,
                                                 const Context& context) {
   constexpr uint64_t kMaxFileBytes = uint64_t{32} << 20;
@@ -281,7 +282,8 @@ class KeySetter {
     return value == nullptr ? nullptr : std::get_if<T>(&value->value);
   }
 
-  // Of a key that no program has: what was meant, and of which type the value is.
+  // Rejects a key that programs do not know if it is a likely typo, or the type of its value is
+  // open.
   Status check_unknown(const std::string& key, const TypedValue& typed, bool is_file) const {
     if (metadata_.find(key) != nullptr) return {};
     const auto meant = suggest_gguf_key(architecture_, key);
@@ -336,7 +338,7 @@ class KeySetter {
     return !known && typed.type && *typed.type != MetaType::kText;
   }
 
-  // Of one value; fails: kUsage: not the type that llama.cpp reads.
+  // Returns the type for one value. Fails: kUsage if llama.cpp reads another type.
   static Result<MetaType> type_to_set(const MetaValue* old, const std::optional<GgufKey>& known,
                                       const TypedValue& typed, const std::string& key) {
     if (known && typed.type && *typed.type != known->type && known->type != MetaType::kArray) {
@@ -365,7 +367,7 @@ class KeySetter {
   std::optional<uint64_t> vocabulary_;
 };
 
-// A key that is not there: what was probably meant, or that there is nothing to do.
+// Removes a key. If it does not exist, notes or reports the key that was probably meant.
 Status remove_key(KeyedEntries& metadata, const std::string& key, const Context& context) {
   if (metadata.remove(key)) return {};
   const std::string near = nearest(key, metadata.keys());
@@ -409,7 +411,7 @@ Status edit_files(Checkpoint& checkpoint, const std::vector<Edit>& edits, const 
                   const Context& context) {
   bool found = false;
   const Glob wanted(glob);
-  // A step made the weights; no file has them so far.
+  // An earlier step made the weights, so no file has entries yet.
   if (checkpoint.file_metadata.empty()) join_file_metadata(checkpoint);
   for (auto& [file, metadata] : checkpoint.file_metadata) {
     if (!file.ends_with(".safetensors") || !wanted.matches(file)) continue;

@@ -1,11 +1,12 @@
 // rename: gives tensors other names, by prefix or by a glob with one star.
 //
 //   rename:from=model.,to=model.language_model.          names that start with "model."
-//   rename:from=*.gamma,to=*.weight                      what the star stands for is kept
-//   rename:from=a.,to=b.,from=c.,to=d.                   several rules; a name fits one at most
+//   rename:from=*.gamma,to=*.weight                      the text that the star matches is kept
+//   rename:from=a.,to=b.,from=c.,to=d.                   several rules; at most one may match a
+//   name
 //
-// Scales of a quantized weight follow its name, and so do the lists of modules in what the
-// checkpoint says of its quantization.
+// The scales of a quantized weight are renamed with it, and also the modules in the lists of its
+// quantization configuration.
 
 #include <algorithm>
 #include <functional>
@@ -24,30 +25,30 @@
 namespace ckpt {
 namespace {
 
-// The new name for a tensor or for a prefix; nullopt: it stays.
+// Returns the new name for a tensor or a prefix; nullopt: it keeps its name.
 using NewName = std::function<std::optional<std::string>(const std::string& name)>;
 
-// A module: by the name of its weight, or as the front of longer names ("model.layers.0").
+// Renames a module by its weight's name, or as a prefix of longer names ("model.layers.0").
 std::optional<std::string> renamed_module(const std::string& name, const NewName& rename) {
   const auto weight = rename(name + std::string(kWeight));
   if (weight && weight->ends_with(kWeight)) return module_of(*weight);
   return std::nullopt;
 }
 
-// A glob "name*": by what stands before the star.
+// Renames a glob "name*" by the name before the star.
 std::optional<std::string> renamed_glob(const std::string& entry, const NewName& rename) {
   const size_t star = entry.find_first_of("*?[");
   const std::string front = entry.substr(0, star);
   if (front.empty()) return std::nullopt;
   if (const auto out = rename(front)) return *out + entry.substr(star);
-  // "model*" of the prefix "model."
+  // the glob "model*" for the prefix "model."
   if (const auto out = rename(front + "."); out && out->ends_with('.')) {
     return out->substr(0, out->size() - 1) + entry.substr(star);
   }
   return std::nullopt;
 }
 
-// "re:^model\.layers\..*": by the name that the expression begins with, dots escaped or not.
+// Renames "re:^model\.layers\..*" by the name at its start, whether or not its dots are escaped.
 std::optional<std::string> renamed_expression(const std::string& entry, const NewName& rename) {
   size_t at = expression_mark(entry);
   if (at < entry.size() && entry[at] == '^') ++at;
@@ -72,9 +73,9 @@ std::optional<std::string> renamed_expression(const std::string& entry, const Ne
   return entry.substr(0, at) + (escapes ? escaped_dots(*out) : *out) + entry.substr(end);
 }
 
-// Renames by `rename` every entry of a list of modules (quant_lists.h) that is a module's name, a
-// glob with the star behind a name, or an expression that begins with a name. Returns the
-// expressions and globs that no prefix could be read from. Fails: kCorrupt: a document is not JSON.
+// Renames entries in lists of modules (quant_lists.h): names of modules, globs with the star after
+// a name, and expressions that begin with a name. Returns the expressions and globs that do not
+// begin with a name. Fails: kCorrupt: a document is not JSON.
 Result<std::set<std::string>> rename_quant_modules(Checkpoint& checkpoint, const NewName& rename) {
   std::set<std::string> unclear;
   const auto renamed = [&](const std::string& entry) {
@@ -104,17 +105,17 @@ constexpr OptionRule kRenameOptions[] = {
 };
 
 struct Rule {
-  std::string given;     // `from` as it was given
+  std::string given;     // `from` as typed
   std::string from, to;  // with one star each
   bool used = false;
 };
 
 struct Rules {
   std::vector<Rule> all;
-  GlobList globs;  // of `from`, alike
+  GlobList globs;  // one glob per rule, for its `from`
 };
 
-// The glob of names that `from` is about: the star alone is a wildcard.
+// The glob that matches the names of `from`; only the star is a wildcard.
 std::string glob_of(const std::string& from) {
   std::string out;
   for (const char c : from) out += c == '[' || c == '?' ? std::string{'[', c, ']'} : std::string{c};
@@ -133,7 +134,7 @@ Result<Rules> read_rules(const OptionValues& options) {
     if (stars > 1 || stars != std::ranges::count(to[i], '*')) {
       return misuse("from={}, to={}; expected one * in both, or none", from[i], to[i]);
     }
-    const char* star = stars == 0 ? "*" : "";  // behind a prefix
+    const char* star = stars == 0 ? "*" : "";  // after a prefix
     rules.all.push_back({from[i], from[i] + star, to[i] + star});
     globs.push_back(glob_of(rules.all.back().from));
   }
@@ -141,7 +142,7 @@ Result<Rules> read_rules(const OptionValues& options) {
   return rules;
 }
 
-// The new name; nullopt when the rule is about other names.
+// Returns the new name; nullopt if the rule does not match the name.
 std::optional<std::string> renamed(const Rule& rule, const std::string& name) {
   const size_t star = rule.from.find('*');
   const std::string_view head = std::string_view(rule.from).substr(0, star);

@@ -34,7 +34,8 @@ const Tensor* BaseWeights::find_tensor(std::string_view name) const {
   return found == positions_.end() ? nullptr : &checkpoint_.tensors[found->second];
 }
 
-// "….experts.3.up_proj": rows of "….experts.gate_up_proj" [E, 2I, H] or "….down_proj" [E, H, I].
+// Finds "….experts.3.up_proj" as rows of "….experts.gate_up_proj" [E, 2I, H] or "….down_proj" [E,
+// H, I].
 std::optional<Tensor> BaseWeights::find_expert(std::string_view module) const {
   const auto place = stack_part(module);
   const Tensor* stack = place ? find_tensor(place->stack()) : nullptr;

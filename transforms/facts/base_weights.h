@@ -1,10 +1,10 @@
 // The float weights that a quantized checkpoint was made from, found by the names of its layers.
 //
 //   layer                                       in the base
-//   model.layers.0.mlp.up_proj                  the same, or with "language_model." in or out
-//   model.layers.0.mlp.experts.3.up_proj        the same, or rows of experts.gate_up_proj
+//   model.layers.0.mlp.up_proj                  same name, with or without "language_model."
+//   model.layers.0.mlp.experts.3.up_proj        same name, or rows of experts.gate_up_proj
 //
-// Experts lie stacked in newer folders, gate upon up.
+// Newer folders store experts as stacks, with gate rows before up rows.
 #pragma once
 
 #include <map>
@@ -16,15 +16,15 @@
 
 namespace ckpt {
 
-// A module's name without the wrapper that vision models put around the language model.
+// A module's name without the prefix that vision models give to their language model.
 std::string input_key(std::string_view module);
 
 class BaseWeights {
  public:
-  // Fails: kUsage: the folder holds quantized weights, or none; as Context::open.
+  // Fails: kUsage: the folder has quantized weights or no weights; otherwise as Context::open.
   static Result<BaseWeights> open(const std::string& folder, const Context& context);
 
-  // The tensor `module`.weight, Stored; nullopt when the base has none of that shape.
+  // The tensor `module`.weight, Stored; nullopt if the base has none of that shape.
   std::optional<Tensor> find(std::string_view module, const std::vector<uint64_t>& shape) const;
   const std::string& folder() const { return folder_; }
 

@@ -1,10 +1,10 @@
-// Byte-level BPE: a piece of text becomes ids by joining neighbors, best merge first.
+// Byte-level BPE: turns a piece of text into ids by joining neighbors, the best merge first.
 //
-//   bytes -> letters (printable ones stand for themselves, the others for U+0100 and on)
+//   bytes -> letters (printable bytes map to themselves, the others to U+0100 and above)
 //   "low" -> l o w -> lo w -> low                    merges in order of rank: "l o", "lo w"
 //
-// Of equal pairs the leftmost is joined first; a tokenizer that ignores merges takes a piece whole
-// when the vocabulary has it.
+// Among equal pairs the leftmost is joined first. A tokenizer that ignores merges takes an entire
+// piece as one token if the vocabulary has it.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ namespace ckpt {
 class ByteLevelBpe {
  public:
   // `model` is the "model" of a tokenizer.json without what `lists` hold; merges are "left right".
-  // Lists and merges must outlive this.
+  // Lists and merges must outlive this object.
   ByteLevelBpe(const JsonValue& model, const TokenLists& lists,
                const std::vector<std::string>& merges);
 
-  // Appends the ids of `piece`. False when the vocabulary lacks what is left after merging.
+  // Appends the ids of `piece`. Returns false if a token after merging is not in the vocabulary.
   bool encode(std::string_view piece, std::vector<uint64_t>& ids) const;
 
  private:
@@ -38,7 +38,7 @@ class ByteLevelBpe {
   TextIndex ranks_;
 };
 
-// The letter that stands for a byte, as UTF-8.
+// The letter for a byte, as UTF-8.
 std::string byte_letter(uint8_t byte);
 
 }  // namespace ckpt

@@ -12,7 +12,8 @@ namespace {
 constexpr std::string_view kWeightFileEnding = ".safetensors";
 constexpr const char* kAnyWeightFile = "model.safetensors";
 
-// {"_type": "Float8Tensor", ...} of a tensor's name, and the list of these names.
+// Whether an entry describes torchao's packing: {"_type": "Float8Tensor", ...} under a tensor's
+// name, or the list of these names.
 bool describes_packing(const MetaEntry& entry) {
   if (entry.key == "tensor_names") return true;
   const auto* text = std::get_if<std::string>(&entry.value.value);
@@ -27,7 +28,7 @@ void join_file_metadata(Checkpoint& checkpoint) {
   Metadata all;
   std::set<std::string> known;
   for (const auto& [file, metadata] : checkpoint.file_metadata) {
-    if (!file.ends_with(kWeightFileEnding)) continue;  // the index
+    if (!file.ends_with(kWeightFileEnding)) continue;  // an index
     for (const MetaEntry& entry : metadata.entries) {
       if (!describes_packing(entry) && known.insert(entry.key).second) all.entries.push_back(entry);
     }

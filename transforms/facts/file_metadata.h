@@ -1,12 +1,12 @@
-// The __metadata__ of safetensors files that are cut again.
+// The __metadata__ of safetensors files that are split into other files.
 #pragma once
 
 #include "core/model/checkpoint.h"
 
 namespace ckpt {
 
-// One for all files that will be written: the entries of all files that were read, the first of
-// each key, without those that say how torchao packed a tensor. Readers need "format".
+// Merges the entries of all files that were read, and all written files get the result. The first
+// value of a key counts; descriptions of torchao's packing are dropped. Readers need "format".
 void join_file_metadata(Checkpoint& checkpoint);
 
 }  // namespace ckpt

@@ -1,5 +1,5 @@
-// Globs that choose tensors, such as those of keep=, which keep their type, and those of them that
-// choose none.
+// Globs that choose tensors, such as the tensors of keep= that keep their type, and a record of
+// globs that matched nothing.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class KeepRules {
   explicit KeepRules(std::vector<std::string> globs)
       : globs_(std::move(globs)), list_(globs_), matches_(globs_.size()), effects_(globs_.size()) {}
 
-  // Whether a glob matches one of the tensor's names; `changes`: it would get another type.
+  // Whether a glob matches one of the tensor's names. `changes`: its type would change otherwise.
   bool matches(std::initializer_list<std::string_view> names, bool changes) {
     std::set<uint32_t> found;
     for (const std::string_view name : names) {
@@ -34,7 +34,7 @@ class KeepRules {
     return !found.empty();
   }
 
-  // The first that matched nothing; nullptr: all did.
+  // The first glob that matched nothing; nullptr if all did.
   const std::string* first_unmatched() const {
     const auto found = std::ranges::find(matches_, uint64_t{0});
     return found == matches_.end() ? nullptr

@@ -1,4 +1,5 @@
-// The fields of a configuration saved by transformers 5 as 4.57 and SGLang read them.
+// Adds the older fields that transformers 4.57 and SGLang read, where transformers 5 saved new
+// ones.
 #include <algorithm>
 
 #include "core/base/words.h"
@@ -22,7 +23,7 @@ void add_unsaved_fields(JsonText& level, std::string_view model_type) {
   }
 }
 
-// Nothing where dense layers stand behind others, which no count can say.
+// Adds nothing if dense layers follow others, because a count cannot express that.
 void count_dense_layers(JsonText& level, const DenseLayersByCount& row) {
   const JsonText* types = level.find("mlp_layer_types");
   const auto declared = level.find_whole("first_k_dense_replace");
@@ -41,7 +42,7 @@ void count_dense_layers(JsonText& level, const DenseLayersByCount& row) {
   level.set_sorted("first_k_dense_replace", JsonText::number(dense));
 }
 
-// Nothing where the two kinds of layers cannot be told in the older fields.
+// Adds nothing if the older fields cannot distinguish the two kinds of layers.
 void add_rope(JsonText& level, const RopeByLayerType& row) {
   const JsonText* rope = level.find("rope_parameters");
   if (rope == nullptr || level.find("rope_scaling") != nullptr) return;

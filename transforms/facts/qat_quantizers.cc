@@ -6,7 +6,7 @@
 namespace ckpt {
 namespace {
 
-// Of quantizers that keep more than a maximum.
+// State of quantizers that store more than a maximum.
 constexpr std::string_view kOtherStates[] = {"._pre_quant_scale", "._amax_post",    "._amax_pre",
                                              "._scale",           "._double_scale", "._bias_value"};
 

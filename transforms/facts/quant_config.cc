@@ -48,7 +48,7 @@ JsonText group_of(JsonText inputs, JsonText weights) {
       {{"input_activations", std::move(inputs)}, {"weights", std::move(weights)}});
 }
 
-// A group of compressed-tensors, without its targets; ModelOpt describes only these.
+// A group of compressed-tensors, without its targets; ModelOpt describes only these algorithms.
 std::optional<JsonText> group_of(const QuantAlgo& algo) {
   const uint64_t group = algo.group_size.value_or(16);
   if (algo.name == "FP8") return group_of(numbers(8, {}), numbers(8, {}));
@@ -57,7 +57,8 @@ std::optional<JsonText> group_of(const QuantAlgo& algo) {
   return JsonText::object({{"weights", numbers(4, group)}});
 }
 
-// A group of a mixed file: ModelOpt claims 8-bit activations for AWQ, and has words for more.
+// A group of a mixed file: ModelOpt declares 8-bit activations for AWQ and describes more
+// algorithms.
 JsonText mixed_group_of(const QuantAlgo& algo) {
   if (auto known = group_of(algo)) return std::move(*known);
   const auto group = [&](uint64_t otherwise) { return algo.group_size.value_or(otherwise); };
@@ -71,7 +72,7 @@ JsonText mixed_group_of(const QuantAlgo& algo) {
   return JsonText::object({{"quant_algo", JsonText::text(algo.name)}});
 }
 
-// Layers of one algorithm in one group, groups in the order in which they first come.
+// Makes one group per algorithm, in the order in which algorithms first occur.
 JsonText mixed_groups(const QuantConfig& config) {
   std::vector<std::pair<QuantAlgo, std::vector<std::string>>> groups;
   std::map<std::tuple<std::string, std::optional<uint64_t>, bool>, size_t> known;
@@ -153,7 +154,7 @@ Result<QuantConfig> read_own(const JsonText& json) {
   return out;
 }
 
-// The group size is in the groups there.
+// config.json stores the group size in its groups.
 std::optional<uint64_t> group_size_of(const JsonText& json) {
   const JsonText* groups = json.find("config_groups");
   if (groups == nullptr || groups->members().empty()) return std::nullopt;

@@ -1,12 +1,11 @@
-// Lists of modules that are not quantized. In exclude_modules the fewest words say it:
+// Lists of modules that are not quantized. exclude_modules uses the shortest entries:
 //
-//   model.visual.blocks.0.attn.qkv   ─▶ "model*" hits a quantized name, "model.visual*" does not
-//   model.layers.1.mlp.gate          ─▶ "….mlp.gate*" would hit mlp.gate_proj: the whole name
+//   model.visual.blocks.0.attn.qkv   ─▶ "model*" matches a quantized name, "model.visual*" does not
+//   model.layers.1.mlp.gate          ─▶ "….mlp.gate*" would match mlp.gate_proj: the full name
 //
 // Source: NVIDIA Model-Optimizer modelopt/torch/export/quant_utils.py
 // (_prefix_wildcard_summarize_exclude_modules).
-// A prefix is tried in two forms, "a*" and then "a" with "a.*"; of the second form only "a.*" is
-// written.
+// A prefix is tried as "a*", and then as "a" with "a.*", of which only "a.*" is written.
 #include <set>
 
 #include "core/base/name_list.h"
@@ -24,7 +23,7 @@ bool has_prefix(const NameSet& names, std::string_view prefix) {
   return at != names.end() && at->starts_with(prefix);
 }
 
-// The first form that matches no quantized name; empty when the name itself is one.
+// The first form that matches no quantized name; empty if `name` itself is quantized.
 std::string summary_of(const std::string& name, const NameSet& quantized) {
   for (size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) {
     const std::string prefix = name.substr(0, dot);
@@ -36,7 +35,7 @@ std::string summary_of(const std::string& name, const NameSet& quantized) {
 
 using ModuleNames = std::vector<std::string>;
 
-// Before the other rules, because the first one that fits counts.
+// New rules precede the others, because the first match counts.
 void add_rules(JsonText& rules, const ModuleNames& modules) {
   std::vector<JsonText::Member> all;
   std::set<std::string> known;
@@ -54,7 +53,7 @@ void add_modules(JsonText& list, ModuleSpelling spelling, ModuleNames modules,
   if (spelling == ModuleSpelling::kRules) return add_rules(list, modules);
   ModuleNames entries;
   for (const JsonText& item : list.items()) entries.push_back(item.as_text().value_or(""));
-  // Expressions are not looked into.
+  // Expressions are not examined.
   const NameList covered(std::move(entries));
   std::erase_if(modules, [&](const std::string& module) {
     return covered.matches(module) ||
@@ -94,7 +93,7 @@ void declare_unquantized_in(JsonText& declared, std::string_view method,
   const bool are_rules = list.spelling == ModuleSpelling::kRules;
   const bool is_partial = are_rules || list.spelling == ModuleSpelling::kGlobs;
   JsonText made = are_rules ? JsonText::object() : JsonText::array();
-  // Without names readers find unquantized modules themselves; with some they find no others.
+  // An empty list makes readers detect unquantized modules; a list with entries must be complete.
   add_modules(made, list.spelling, is_partial ? modules.added : modules.plain, modules.quantized);
   declared.set(list.key, std::move(made));
 }

@@ -8,14 +8,14 @@
 namespace ckpt {
 namespace {
 
-// Old documents of bitsandbytes do not say whose they are.
+// Old documents of bitsandbytes do not name their method.
 std::string method_of(const JsonText& declared) {
   const bool is_bits =
       declared.find("load_in_4bit") != nullptr && declared.find("quant_method") == nullptr;
   return declared.find_text("quant_method").value_or(is_bits ? "bitsandbytes" : "");
 }
 
-// AutoRound writes the layouts of other methods.
+// AutoRound uses the layouts of other methods.
 std::string layout_of(const JsonText& declared) {
   const std::string method = method_of(declared);
   if (method != "auto-round" && method != "intel/auto-round") return method;
@@ -40,7 +40,7 @@ std::vector<QuantPlace> quant_places(JsonText& config) {
 
 bool set_quant_statement(JsonText& config, std::optional<JsonText> declared) {
   const std::vector<QuantPlace> places = quant_places(config);
-  // From the last: removing a member of config.json moves its text_config.
+  // Starts from the last place, because removing a member of config.json moves its text_config.
   for (const QuantPlace& place : std::views::reverse(places)) {
     const bool is_replaced = declared && place.scope == &config && place.key == kStatementKeys[0];
     if (!is_replaced) place.scope->remove(place.key);

@@ -1,7 +1,7 @@
-// Declarations of a checkpoint's documents about its quantization, whoever wrote them.
+// Declarations of quantization in a checkpoint's documents, by any program.
 //
-// Looked for in this order: config.json's quantization_config, its compression_config, the same of
-// text_config; quantize_config.json, which AutoGPTQ wrote before there was the first.
+// Order of the search: quantization_config and compression_config of config.json, then of its
+// text_config, then quantize_config.json, a document of older AutoGPTQ.
 #pragma once
 
 #include <functional>
@@ -20,28 +20,28 @@ inline constexpr std::string_view kStatementKeys[] = {"quantization_config", "co
 
 struct QuantStatement {
   bool found = false;
-  std::string method;                      // quant_method as it is spelled; "" when absent
-  JsonText declared = JsonText::object();  // the object; empty for hf_quant_config.json alone
+  std::string method;                      // quant_method as spelled; "" if absent
+  JsonText declared = JsonText::object();  // the object; empty for hf_quant_config.json
   std::string place = "config.json";       // the document, for messages
 };
 
-// Fails: kCorrupt: documents that are not JSON.
+// Fails: kCorrupt: a document is not JSON.
 Result<QuantStatement> read_quant_statement(const Checkpoint& checkpoint);
 
-// A place of config.json that holds a statement, whatever its kind.
+// A place in config.json with a declaration of any type.
 struct QuantPlace {
   JsonText* scope;       // config.json, or its text_config
   std::string_view key;  // "quantization_config", "compression_config"
   JsonText& declared() const { return *scope->find(key); }
 };
-// In the order in which they are read.
+// Returns the places in reading order.
 std::vector<QuantPlace> quant_places(JsonText& config);
-// Removes the statements of all places. A new one is at the top, where every reader looks. Returns
-// whether there was one.
+// Removes the declarations at all places. A new one is put at the top level, where every reader
+// looks. Returns whether there was one.
 bool set_quant_statement(JsonText& config, std::optional<JsonText> declared);
 
-// Calls `edit` for each statement of all documents, with its quant_method; for that of
-// hf_quant_config.json with the name of the document. Fails: kCorrupt: documents that are not JSON.
+// Calls `edit` for each declaration in all documents, with its quant_method or, for that of
+// hf_quant_config.json, the document's name. Fails: kCorrupt: a document is not JSON.
 using EditStatement = std::function<void(JsonText& declared, std::string_view method)>;
 Status edit_quant_statements(Checkpoint& checkpoint, const EditStatement& edit);
 

@@ -22,7 +22,7 @@ void add_interval(JsonText& text) {
   if (interval) text.set_sorted("full_attention_interval", JsonText::number(*interval));
 }
 
-// The first of these types that a plain weight has; empty when there are none.
+// The first of these types that a plain weight has; empty if there is none.
 std::string_view dtype_of(const Checkpoint& checkpoint) {
   std::set<std::string_view> found;
   for (const Tensor& tensor : checkpoint.tensors) found.insert(torch_name(*tensor.codec));
@@ -44,7 +44,7 @@ void fix_rope(JsonText& level) {
   }
 }
 
-// transformers 4.57 reads only a rope_theta next to the dictionary. Some classes have none there.
+// transformers 4.57 reads only rope_theta next to the dictionary. Some classes lack the latter.
 void add_theta(JsonText& level) {
   const JsonText* rope = level.find_object("rope_scaling");
   if (rope == nullptr) rope = level.find("rope_parameters");
@@ -106,7 +106,7 @@ Status fix_config(Checkpoint& checkpoint, const Context& context) {
   return {};
 }
 
-// The id of the tokenizer's eos_token.
+// The id of the eos_token in the tokenizer's files.
 Result<std::optional<uint64_t>> chat_end(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(const auto config, read_object(checkpoint, "tokenizer_config.json"));
   CKPT_ASSIGN(const auto tokenizer, read_object(checkpoint, "tokenizer.json"));

@@ -1,11 +1,11 @@
-// Quantization lists that say what the tensors are.
+// Makes quantization lists agree with the tensors.
 //
 //   module            on disk     on the list      becomes
-//   X.mlp.gate        floats      no               every float module by its whole name, "mtp*"
-//   X.mlp.up_proj     codes       yes              taken off with the list it is on
-//   embed_out         floats      under that name  lm_head is listed in addition, a server's name
+//   X.mlp.gate        floats      no               every float module by its full name, "mtp*"
+//   X.mlp.up_proj     codes       yes              removed from the list
+//   embed_out         floats      under that name  lm_head is added, the name in servers
 //
-// vLLM takes an entry for any part of a name, SGLang for the whole name or one word of it; whole
+// vLLM matches an entry with any part of a name, SGLang with the full name or one component; full
 // names mean the same to both.
 // Source: vLLM vllm/model_executor/layers/quantization/modelopt.py (is_layer_excluded); SGLang
 // python/sglang/srt/layers/quantization/modelopt_quant.py (is_layer_excluded).
@@ -25,11 +25,11 @@ namespace ckpt {
 namespace {
 
 struct Modules {
-  std::vector<std::string> plain, coded;  // linear ones
+  std::vector<std::string> plain, coded;  // linear layers
 };
 
-// Modules that vLLM calls by another name, which a list has to hold too: tensors are renamed, and
-// what is listed is not. Routers are quantized by none.
+// vLLM renames some modules but not the entries of lists, so lists need its names too. No method
+// quantizes routers.
 // Source: vLLM 0.32 vllm/model_executor/models/transformers/{base,causal}.py, by which it runs
 // GPT-NeoX, and models/{granitemoehybrid,minimax_m2,stablelm}.py; of 0.17.1
 // models/starcoder2.py.
@@ -44,13 +44,13 @@ std::string other_name(std::string name, std::string_view model_type) {
 
 bool is_linear(const Tensor& tensor) {
   if (tensor.shape.size() != 2) return false;
-  // A norm has two axes where it has a row for each head (Command R).
+  // A norm has two axes if it has a row per head (Command R).
   constexpr std::string_view kOtherWeights[] = {"embed_tokens.weight", "pos_embed.weight",
                                                 "wte.weight", "wpe.weight", "norm.weight"};
   return !ends_with_any(tensor.name, kOtherWeights);
 }
 
-// The module of stacked experts, as vLLM calls it; empty for another tensor.
+// The vLLM name of a module with stacked experts; empty for other tensors.
 std::string stack_of(const Tensor& tensor) {
   if (tensor.shape.size() != 3) return {};
   const size_t experts = tensor.name.find(".experts.");
@@ -69,7 +69,7 @@ Modules modules_of(const Checkpoint& checkpoint, std::string_view model_type) {
       if (!tensor.name.ends_with(kWeight) || !is_linear(tensor)) continue;
       name = module_of(tensor.name);
     }
-    // Codes whose scales an earlier step recomputes are plain bytes in a plan.
+    // A plan stores codes as plain bytes if an earlier step recomputes their scales.
     const bool is_coded = tensor.has_scales() || plain_dtype(*tensor.codec) == Dtype::kU8;
     std::vector<std::string>& modules = is_coded ? out.coded : out.plain;
     if (std::string other = other_name(name, model_type); !other.empty()) {
@@ -81,7 +81,7 @@ Modules modules_of(const Checkpoint& checkpoint, std::string_view model_type) {
   return out;
 }
 
-// As the laxer reader has it: any part of the name, or a pattern.
+// Matches as vLLM, the laxer reader: any part of the name, or a pattern.
 bool fits(const NameList& list, const Modules& modules) {
   const auto listed = [&](const std::string& name) {
     return list.holds_part_of(name) || list.matches(name);
@@ -89,8 +89,8 @@ bool fits(const NameList& list, const Modules& modules) {
   return std::ranges::all_of(modules.plain, listed) && std::ranges::none_of(modules.coded, listed);
 }
 
-// Whole names; trees that are of floats altogether by their roots. A head that is listed stays so
-// where it is the embedding: vLLM 0.32 quantizes it otherwise.
+// Lists full names, but only the root of a tree of floats. If a listed head is also the embedding,
+// it stays listed, because vLLM 0.32 would quantize it.
 std::vector<std::string> explicit_list(const Modules& modules,
                                        const std::vector<std::string>& before) {
   std::vector<std::string> out;
@@ -100,7 +100,7 @@ std::vector<std::string> explicit_list(const Modules& modules,
   };
   const bool is_mtp_coded = is_coded_below("mtp.");
   const bool is_visual_coded = is_coded_below("model.visual.");
-  // Names are sorted, so those of one tree follow each other.
+  // Names are sorted, so the names of one tree are adjacent.
   const auto add = [&](std::string name) {
     if (out.empty() || out.back() != name) out.push_back(std::move(name));
   };
@@ -128,14 +128,14 @@ bool has_cache_scales(const Checkpoint& checkpoint) {
   });
 }
 
-// Whether a step before this one quantizes: the declared cache was requested then.
+// Whether an earlier step quantizes; if so, the user requested the declared cache.
 bool is_quantized_by_earlier_step(const Checkpoint& checkpoint) {
   return std::ranges::any_of(checkpoint.tensors, [](const Tensor& tensor) {
     return !tensor.is_stored() && !plain_dtype(*tensor.codec);
   });
 }
 
-// Sets what `wanted` has, leaves all else as it is.
+// Sets the members of `wanted` and leaves all others unchanged.
 void edit_embedded(JsonText& config, const QuantConfig& wanted) {
   const std::vector<QuantPlace> places = quant_places(config);
   JsonText* declared = places.empty() ? nullptr : &places[0].declared();

@@ -1,5 +1,5 @@
-// The type of a model's floats, as config.json names it: `dtype` (transformers 5) or `torch_dtype`
-// (4), with PyTorch's words.
+// The type of a model's floats in config.json: `dtype` (transformers 5) or `torch_dtype` (4), with
+// PyTorch's names.
 #pragma once
 
 #include <string_view>
@@ -9,21 +9,21 @@
 
 namespace ckpt {
 
-// "bfloat16", "float16" or "float32"; "" for a codec of any other kind.
+// "bfloat16", "float16" or "float32"; "" for any other codec.
 std::string_view torch_name(const Codec& codec);
 
-// The type in which the tensors of a model are written to GGUF.
+// The type of a model's tensors when they are written to GGUF.
 enum class OutType : uint8_t { kF32, kF16, kBF16, kQ8_0 };
 
 inline constexpr std::string_view kDtypeKeys[] = {"dtype", "torch_dtype"};
 
-// Whether `level`, an object, says it under either key.
+// Whether the object `level` has either key.
 bool says_dtype(const JsonText& level);
-// Makes each of the keys that `level` has say `name`. True when one said something else.
+// Sets each key that `level` has to `name`. Returns whether a value changed.
 bool change_dtype(JsonText& level, std::string_view name);
 
-// The same of config.json, at the root and in text_config. Fails: kCorrupt for a config.json that
-// is not an object, or nested too deep to be written again.
+// Does the same in config.json, at the root and in text_config. Fails: kCorrupt if config.json is
+// not an object, or nested too deeply to be written.
 Status set_config_dtype(Checkpoint& checkpoint, const Codec& codec);
 
 }  // namespace ckpt

@@ -3,9 +3,9 @@
 //   qwen3.attention.head_count = 32   KeyRule {"attention.head_count", "num_attention_heads ..."}
 //        └──────────────▶ "num_attention_heads": 32
 //
-// Facts without a key come from the existing tensors (biases, a separate head) and
-// from a table of constants; everything else is left to the model's class. The caller proves the
-// result by making the keys again.
+// Facts without a key follow from the present tensors (biases, a separate head) and from a table of
+// constants; the model's class decides the rest. The caller verifies the result by making the keys
+// again.
 #include <algorithm>
 
 #include "core/base/arithmetic.h"
@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kLatentRotary = "qk_rope_head_dim";
 constexpr const char* kHeadSize = "head_dim";
 
-// The class of a text model, where the family has one in addition to its wrapper.
+// The class of a text model, if the family has one in addition to its wrapper.
 std::string_view text_class_of(std::string_view architectures) {
   for (const std::string_view word : split_words(architectures)) {
     if (word.ends_with("ForCausalLM")) return word;
@@ -34,12 +34,12 @@ class ConfigReader {
   Result<JsonValue> run(std::string_view dtype) {
     CKPT_TRY(check_counts());
     list_rules();
-    for (int pass = 0; pass < 2; ++pass) {  // a product needs what a later row says
+    for (int pass = 0; pass < 2; ++pass) {  // a product needs facts of later rows
       for (size_t i = 0; i < rules_.size(); ++i) {
         if (!is_replaced(i)) take(*rules_[i]);
       }
     }
-    // A family may say the same context for all its models, by no field.
+    // The context may have no field if the family uses one for all its models.
     const MetaValue* context = key("context_length");
     if (context != nullptr && !config_.contains("max_position_embeddings")) {
       config_["max_position_embeddings"] = json_of(*context);
@@ -63,7 +63,7 @@ class ConfigReader {
     return file_.metadata.find(is_general ? std::string(name)
                                           : fmt::format("{}.{}", family_.name, name));
   }
-  // The one of `fields` that the family's class has.
+  // The field among `fields` that the family's class has.
   std::string field_of(std::string_view fields) const {
     const std::vector<std::string_view> words = split_words(fields);
     for (const std::string_view word : words) {
@@ -105,7 +105,7 @@ class ConfigReader {
     add(family_.early_keys);
   }
 
-  // Whether a later row writes the same key whatever this one wrote.
+  // Whether a later row always writes the same key.
   bool is_replaced(size_t number) const {
     return std::any_of(
         rules_.begin() + static_cast<long>(number) + 1, rules_.end(), [&](const KeyRule* rule) {
@@ -116,7 +116,7 @@ class ConfigReader {
         });
   }
 
-  // Numbers that parameters are multiplied by, before any of those is made.
+  // Checks numbers that multiply parameters before any parameter is made.
   Status check_counts() const {
     const uint64_t blocks = count_at("block_count").value_or(0);
     if (blocks > kMaxModelLayers || blocks > file_.tensors.size()) {
@@ -153,13 +153,13 @@ class ConfigReader {
         if (is_single) config_[field_of(rule.fields)] = number;
         return;
       case KeySource::kFieldIfTrue: config_[fields] = number; return;
-      case KeySource::kNoWindow:  // 0: attention is full everywhere
+      case KeySource::kNoWindow:  // 0: all layers have full attention
         config_[fields] = std::vector<std::string>(layers(), "full_attention");
         return;
       case KeySource::kSlidingWindow:
         if (is_single && number != 0) {
           config_["sliding_window"] = number;
-        } else if (is_single) {  // the class has a window, which no layer uses
+        } else if (is_single) {  // the class has a window, but no layer uses it
           config_["sliding_window_pattern"] = 1;
           config_["layer_types"] = std::vector<std::string>(layers(), "full_attention");
         }
@@ -181,7 +181,7 @@ class ConfigReader {
     }
   }
 
-  // Sources whose key is not a plain field.
+  // Handles sources whose key is not a plain field.
   void take_computed(const KeyRule& rule, const MetaValue& value) {
     if (take_layer_list(rule, value, family_, layers(), config_)) return;
     const auto count = whole(number_of_layers(value));
@@ -231,7 +231,7 @@ class ConfigReader {
     }
   }
 
-  // Sources whose value depends on the kind of a layer, and other rarer ones.
+  // Handles sources whose value depends on the kind of layer, and other rare ones.
   void take_of_kinds(const KeyRule& rule, std::optional<uint64_t> count) {
     switch (rule.source) {
       case KeySource::kRotaryOfKind:
@@ -254,7 +254,7 @@ class ConfigReader {
     }
   }
 
-  // llama.cpp's value where the class would fill in its own, or null where both have none.
+  // Sets llama.cpp's value if the class would use its own default, or null if neither has one.
   void take_absent(const KeyRule& rule) {
     if (rule.source == KeySource::kFieldIfTrue) config_[std::string(rule.fields)] = false;
     if (rule.source == KeySource::kFieldIfTrue) return;
@@ -275,7 +275,7 @@ class ConfigReader {
     }
   }
 
-  // "hidden_size", "a*b" and "a+b"; what else there is follows from other fields.
+  // Handles "hidden_size", "a*b" and "a+b"; all else follows from other fields.
   void take_number(const KeyRule& rule, uint64_t number) {
     if (rule.fields == "feed_forward") {
       config_["intermediate_size"] = number;
@@ -299,7 +299,7 @@ class ConfigReader {
     const std::string_view first = rule.fields.substr(0, sign);
     const std::string_view second = rule.fields.substr(sign + 1);
     const bool is_sum = rule.fields[sign] == '+';
-    // The summand or factor that no other key says.
+    // Computes the summand or factor that no other key has.
     for (const auto& [wanted, other] : {std::pair(first, second), std::pair(second, first)}) {
       const uint64_t part = field_count(other);
       if (config_.contains(std::string(wanted)) || part == 0 || (is_sum && part > number)) continue;
@@ -311,7 +311,7 @@ class ConfigReader {
     return whole(known(config_, field)).value_or(0);
   }
 
-  // The file's facts about a head where config.json has none; 0: it tells nothing.
+  // The size of a head that follows from other fields; 0 if they are missing.
   uint64_t head_size() const {
     const uint64_t heads = field_count("num_attention_heads");
     return heads == 0 ? 0 : field_count("hidden_size") / heads;
@@ -344,7 +344,7 @@ class ConfigReader {
 
   const Checkpoint& file_;
   const Family& family_;
-  std::vector<const KeyRule*> rules_;  // as the way there writes them
+  std::vector<const KeyRule*> rules_;  // in the order in which to-gguf writes them
   JsonValue config_ = JsonValue::object();
   JsonValue rope_ = JsonValue::object();
 };

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kBaseHint = "--base DIR, the folder that the file was made from";
 
-// With those that a configuration makes of the same class.
+// Adds the family and its variants, those that have the name.
 void add_named(const Family& family, std::string_view name, std::vector<const Family*>& out) {
   if (family.name == name) out.push_back(&family);
   for (const FamilyVariant& variant : family.variants) {
@@ -23,7 +23,7 @@ void add_named(const Family& family, std::string_view name, std::vector<const Fa
   }
 }
 
-// Whether the file's special tokens are those that the class sets by name ("bos=[GO] eot=<end>").
+// Whether the file has the special tokens that the class names ("bos=[GO] eot=<end>").
 bool has_tokens_of(const Checkpoint& file, const TokenTable& table, const Family& family) {
   const std::vector<std::string_view> entries = split_words(family.tokenizer.special_tokens);
   return !entries.empty() && std::ranges::all_of(entries, [&](std::string_view entry) {
@@ -34,7 +34,7 @@ bool has_tokens_of(const Checkpoint& file, const TokenTable& table, const Family
   });
 }
 
-// Of several, those whose special tokens the file has come first.
+// Families whose special tokens the file has come first.
 std::vector<const Family*> families_named(std::string_view name, const Checkpoint& file) {
   std::vector<const Family*> out;
   for (const Family* family : families()) add_named(*family, name, out);
@@ -45,7 +45,7 @@ std::vector<const Family*> families_named(std::string_view name, const Checkpoin
   return out;
 }
 
-// llama.cpp rejects a key of another type. That is reported before a configuration is made of it.
+// llama.cpp rejects keys of another type, so they are reported before a configuration is made.
 Status check_key_types(const Checkpoint& file, const Family& family) {
   constexpr std::string_view kSingleKinds = "ufbtU";
   const std::string prefix = fmt::format("{}.", family.name);
@@ -73,7 +73,7 @@ Result<ReturnedFolder> folder_of_family(const Checkpoint& file, const Family& fa
   return out;
 }
 
-// By number of `made`. Fails: kCorrupt: one that the file lacks.
+// Returns the file's tensors in the order of `made`. Fails: kCorrupt: the file lacks one.
 Result<std::vector<const Tensor*>> tensors_named(const std::vector<Tensor>& made,
                                                  const Checkpoint& file) {
   std::map<std::string_view, const Tensor*> by_name;
@@ -90,7 +90,7 @@ Result<std::vector<const Tensor*>> tensors_named(const std::vector<Tensor>& made
   return out;
 }
 
-// Numbers of those that are made of tensors, not of the configuration.
+// Indices of tensors that are made from tensors instead of from the configuration.
 std::vector<size_t> tensors_of_values(const std::vector<Tensor>& made) {
   std::vector<size_t> out;
   for (size_t i = 0; i < made.size(); ++i) {

@@ -1,11 +1,11 @@
-// from-gguf: a GGUF becomes a Hugging Face folder.
+// from-gguf: makes a Hugging Face folder from a GGUF.
 //
 //   keys ─▶ config.json ─▶ the folder's parameters ─▶ to-gguf on headers alone ─┐
-//   GGUF's tensors ◀────── which rows, which changes of values ─────────────────┘
+//   GGUF's tensors ◀────── their rows and their changes of values ──────────────┘
 //     └──▶ the folder's tensors, changes undone
 //
-// The tables of to-gguf are the only ones: what it would do with the folder is read backwards, and
-// a configuration counts only when the keys made from it are the file's.
+// It needs no tables besides those of to-gguf: it runs to-gguf on a candidate folder and reads the
+// result backwards. A configuration is accepted only if the keys made from it equal the file's.
 #include <algorithm>
 
 #include "core/model/adapter.h"
@@ -38,7 +38,7 @@ constexpr OptionRule kFromGgufOptions[] = {
         .only_with("type"),
 };
 
-// That of the matrices, where none is quantized.
+// The type of the matrices, if none is quantized.
 Dtype type_of_matrices(const Checkpoint& file) {
   bool has_f16 = false, has_other = false;
   for (const Tensor& tensor : file.tensors) {
@@ -63,7 +63,7 @@ bool holds_nvfp4(const Checkpoint& file, const Context& context) {
                              [&](const Tensor& tensor) { return tensor.codec == &nvfp4; });
 }
 
-// Another folder's tokenizer, where one is named, in the place of the one at hand.
+// Replaces the tokenizer by that of the folder in `options`, if one is named.
 Status take_tokenizer(const OptionValues& options, Checkpoint& folder, const Context& context) {
   const std::string where = options.text("tokenizer");
   if (where.empty()) return {};
@@ -81,8 +81,8 @@ void note_guesses(const ReturnedFolder& found, const std::vector<std::string>& g
   for (const std::string& guess : guessed) context.note("guessed: " + guess);
 }
 
-// Tensors with the file's values, as `type`, or as the folder has them where that is null; NVFP4
-// stays packed, as ModelOpt stores it.
+// Gives the tensors the file's values, as `type` or, if that is null, in the types of the folder;
+// NVFP4 stays packed, as ModelOpt stores it.
 Status take_values(const Checkpoint& file, const Codec* type, const OptionValues& options,
                    ReturnedFolder& found, const Context& context) {
   KeepRules keep(options.all("keep"));
@@ -96,7 +96,7 @@ Status take_values(const Checkpoint& file, const Codec* type, const OptionValues
   return {};
 }
 
-// `is_own`: the folder's tokenizer is made of the file's keys.
+// `is_own`: the folder's tokenizer was made from the file's keys.
 Status settle_keys(const Checkpoint& file, bool is_own, ReturnedFolder& found,
                    const Context& context) {
   const Model& model = found.forward.model;
@@ -136,8 +136,8 @@ Result<Checkpoint> from_keys(const Checkpoint& file, const OptionValues& options
   return std::move(found.folder);
 }
 
-// A key that BASE contradicts is refused as one of the architecture is, unless --tokenizer names
-// the folder whose tokenizer is meant; keys that BASE lacks are noted.
+// Fails if BASE contradicts a key, unless --tokenizer names a folder with the right tokenizer;
+// notes keys that BASE lacks.
 Status settle_keys_of_base(const Checkpoint& file, const Checkpoint& folder, const Model& model,
                            const OptionValues& options, const Context& context) {
   CKPT_ASSIGN(const ReturnedKeys keys, find_returned_keys(file, folder, model, false, context));
@@ -152,7 +152,7 @@ bool has_tokenizer(const Checkpoint& folder) {
   });
 }
 
-// The documents are those of BASE, but for the tokenizer and what NVFP4 says of itself.
+// The documents come from BASE, except for the tokenizer and the declaration of NVFP4.
 Result<Checkpoint> nvfp4_from_base(const Checkpoint& file, Checkpoint base,
                                    const OptionValues& options, const Context& context) {
   CKPT_TRY(take_tokenizer(options, base, context));

@@ -12,7 +12,7 @@ std::optional<uint64_t> id_at_key(const Metadata& metadata, std::string_view kin
   return metadata.find_unsigned(fmt::format("tokenizer.ggml.{}_token_id", kind));
 }
 
-// llama.cpp stops at the ends of a turn and of a message too; transformers at each of a list.
+// llama.cpp also stops at the end of a turn or a message; transformers at each token of a list.
 void add_stop_ids(const Metadata& metadata, JsonValue& out) {
   JsonValue ids = JsonValue::array();
   for (const char* kind : {"eos", "eot", "eom"}) {

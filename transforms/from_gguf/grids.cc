@@ -8,12 +8,12 @@
 namespace ckpt {
 namespace {
 
-// One axis of a grid: how far its elements lie apart in both tensors.
+// One axis of a grid: the distance between its elements in both tensors.
 struct GridAxis {
   uint64_t size, folder_stride, gguf_stride;
 };
 
-// Those of more than one element, in the order of the folder.
+// The axes with more than one element, in the order of the folder.
 std::vector<GridAxis> axes_of(const StridedGrid& grid) {
   std::vector<GridAxis> out;
   uint64_t gguf_stride = 1;
@@ -25,7 +25,7 @@ std::vector<GridAxis> axes_of(const StridedGrid& grid) {
   return out;
 }
 
-// How the elements of a grid come in the folder's tensor: `run` of them, in every `period`.
+// Elements of a grid form runs in the folder's tensor: `run` elements in every `period`.
 struct GridTurns {
   uint64_t first, run, period, turns;
 };
@@ -50,7 +50,7 @@ bool is_in_order(const std::vector<GridAxis>& axes) {
   return std::ranges::is_sorted(axes, std::greater(), &GridAxis::gguf_stride);
 }
 
-// The values of `from`, which has the order of the GGUF, in the order of the folder.
+// Puts the values of `from` from the order of the GGUF into that of the folder.
 Result<Tensor> in_folder_order(const Tensor& from, const std::vector<GridAxis>& axes,
                                const Codec& f32) {
   const bool is_plain = from.codec->parts.size() == 1 && from.codec->block_values == 1;
@@ -76,7 +76,7 @@ Result<GridMap> find_moved_grids(const std::vector<Tensor>& folder, const std::v
   std::vector<size_t> others;
   for (const size_t number : wanted) {
     const auto* source = made_by<StridedSource>(made[number].stored_tensor().stored());
-    if (source == nullptr) {  // rows that lie as they are
+    if (source == nullptr) {  // rows in unchanged order
       others.push_back(number);
       continue;
     }

@@ -10,7 +10,7 @@ namespace {
 
 using LayerNumbers = std::vector<double>;
 
-// Empty where the value is not a list of numbers.
+// Empty if the value is not a list of numbers.
 LayerNumbers layer_numbers(const MetaValue& value) {
   const auto* array = std::get_if<MetaArray>(&value.value);
   LayerNumbers out;
@@ -19,7 +19,7 @@ LayerNumbers layer_numbers(const MetaValue& value) {
   return out;
 }
 
-// A number of a list that counts something; 0 for one that cannot.
+// A count in a list; 0 if the number is not a count.
 uint64_t count_of(double value) {
   return value >= 0 && value <= UINT32_MAX ? static_cast<uint64_t>(value) : 0;
 }
@@ -38,7 +38,7 @@ void take_types(const LayerNumbers& numbers, uint64_t layers, std::string_view y
   if (!numbers.empty()) config["layer_types"] = words_of(numbers, layers, yes, no);
 }
 
-// The largest of them, as a whole number.
+// Sets `field` to the largest number, as an integer.
 void take_largest(const LayerNumbers& numbers, std::string_view field, JsonValue& config) {
   const auto largest = std::ranges::max_element(numbers);
   if (largest != numbers.end()) config[std::string(field)] = count_of(*largest);
@@ -52,8 +52,8 @@ bool has_pattern(const Family& family) {
          std::ranges::any_of(family.more_keys, is_width);
 }
 
-// Layers without heads of keys have something else in the place of attention: Mamba or a
-// convolution; where there is a pattern, either Mamba or an MLP.
+// Layers without key heads have Mamba or a convolution in place of attention. In a family with a
+// pattern they are Mamba or an MLP.
 void take_heads(const KeyRule& rule, const LayerNumbers& heads, const Family& family,
                 uint64_t layers, JsonValue& config) {
   if (rule.fields != "1") take_largest(heads, rule.fields, config);
@@ -61,7 +61,7 @@ void take_heads(const KeyRule& rule, const LayerNumbers& heads, const Family& fa
     std::string pattern;
     for (const double count : heads) pattern += count > 0 ? '*' : 'M';
     config["hybrid_override_pattern"] = pattern;
-  } else {  // the class's own words: of recurrent layers, then of the others
+  } else {  // names in the class: of recurrent layers, then of the others
     const std::vector<std::string_view> own = words_after(family.quirks, "layer_type:");
     take_types(heads, layers, own.size() > 1 ? own[1] : "full_attention",
                own.empty() ? "conv" : own[0], config);
@@ -81,7 +81,7 @@ void take_widths(const KeyRule& rule, const LayerNumbers& widths, JsonValue& con
   config["hybrid_override_pattern"] = pattern;
 }
 
-// Two counts, by the kind of attention that layer_types says.
+// Sets two counts, one per kind of attention in layer_types.
 void take_heads_of_kinds(const LayerNumbers& heads, JsonValue& config) {
   const JsonValue* types = known(config, "layer_types");
   for (size_t i = 0; types != nullptr && i < std::min(types->size(), heads.size()); ++i) {
@@ -98,8 +98,8 @@ JsonValue counts_in(const LayerNumbers& numbers, uint64_t count) {
   return out;
 }
 
-// `rule.fields` is "FULL SLIDING": the counts for the two kinds of layers, which an earlier row
-// tells apart.
+// `rule.fields` is "FULL SLIDING": fields with the counts for the two kinds of layers, which an
+// earlier row sets.
 void take_counts_of_kinds(const KeyRule& rule, const LayerNumbers& numbers, const Family& family,
                           JsonValue& config) {
   std::string_view fields = rule.fields;
@@ -111,7 +111,7 @@ void take_counts_of_kinds(const KeyRule& rule, const LayerNumbers& numbers, cons
   }
 }
 
-// `rule.fields` is "LIST ONE": a field that lists a count for each layer, and one for all layers.
+// `rule.fields` is "LIST ONE": a field with a list of counts per layer, and one for all layers.
 void take_counts_of_layers(const KeyRule& rule, const LayerNumbers& numbers, uint64_t layers,
                            JsonValue& config) {
   std::string_view fields = rule.fields;
@@ -121,7 +121,7 @@ void take_counts_of_layers(const KeyRule& rule, const LayerNumbers& numbers, uin
   config[std::string(fields)] = count_of(numbers[0]);
 }
 
-// The file does not say where the first projector stood; it goes in front of all layers.
+// The file lacks the layer of the first projector, so this puts it before all layers.
 void take_deepstack(std::string_view field, const LayerNumbers& numbers, JsonValue& config) {
   std::vector<uint64_t> layers = {0};
   for (size_t i = 0; i < numbers.size(); ++i) {
@@ -130,7 +130,7 @@ void take_deepstack(std::string_view field, const LayerNumbers& numbers, JsonVal
   config[std::string(field)] = layers;
 }
 
-// Turns each number into the part of the normal distribution that lies below it.
+// Replaces each number by the share of the normal distribution below it.
 void take_quantiles(std::string_view field, const LayerNumbers& numbers, JsonValue& config) {
   JsonValue parts = JsonValue::array();
   for (const double x : numbers) {
@@ -139,8 +139,8 @@ void take_quantiles(std::string_view field, const LayerNumbers& numbers, JsonVal
   config[std::string(field)] = std::move(parts);
 }
 
-// Lists which layers have windows. In some families (`counts_drafts`) the list has entries for the
-// layers for multi-token prediction as well.
+// Sets which layers have windows. If `counts_drafts`, the list also has entries for the layers for
+// multi-token prediction.
 void take_windows(const KeyRule& rule, const LayerNumbers& numbers, bool counts_drafts,
                   uint64_t layers, JsonValue& config) {
   if (rule.type == MetaType::kI32) {
@@ -205,7 +205,7 @@ bool take_layer_list(const KeyRule& rule, const MetaValue& value, const Family& 
     case KeySource::kMlpWidths: take_widths(rule, numbers, config); return true;
     case KeySource::kFullOrSlidingHeads: take_heads_of_kinds(numbers, config); return true;
     case KeySource::kWideFeedForward:
-      if (numbers.empty()) return true;  // one width, which another row takes
+      if (numbers.empty()) return true;  // a single width; another row handles it
       config["use_double_wide_mlp"] = true;
       config["intermediate_size"] = count_of(*std::ranges::min_element(numbers));
       return true;

@@ -1,4 +1,4 @@
-// MXFP4 experts as folders store them (to_gguf/mxfp4.h, backwards).
+// Splits MXFP4 experts into the tensors that folders use (inverse of to_gguf/mxfp4.h).
 //
 //   X [n, rows, K]  ──▶  X_blocks U8 [n, rows, K/32, 16], X_scales U8 [n, rows, K/32]
 //

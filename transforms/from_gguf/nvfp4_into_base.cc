@@ -1,5 +1,5 @@
-// Writes the NVFP4 weights of a GGUF as ModelOpt stores them. Their names and the order of their
-// rows come from to-gguf, run over the headers of the folder.
+// Writes the NVFP4 weights of a GGUF as ModelOpt stores them. Running to-gguf on the headers of the
+// folder gives their names and the order of their rows.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -21,7 +21,7 @@ constexpr uint64_t kMaxNormValues = 1 << 20;
 
 class BaseWriter {
  public:
-  // `has_values`: the tensors of the base have bytes, by which it is known to be the file's.
+  // `has_values`: the base's tensors have bytes, which are compared with the file's.
   BaseWriter(const Checkpoint& file, Checkpoint base, bool has_values, const Context& context)
       : file_(file), base_(std::move(base)), has_values_(has_values), context_(context) {
     for (const Tensor& tensor : file_.tensors) by_name_[tensor.name] = &tensor;
@@ -74,7 +74,7 @@ class BaseWriter {
     return tensor.codec == &plain_codec(context_.codecs, Dtype::kNvfp4);
   }
 
-  // A norm that was trained tells models apart.
+  // Compares a trained norm, because its values identify a model.
   Status check_norm() const {
     const std::string name = "output_norm.weight";
     const Tensor* theirs = find(name);
@@ -95,7 +95,7 @@ class BaseWriter {
         name, ours->original_name());
   }
 
-  // Numbers of the tensors that are NVFP4 in the file; all of the file's must be among them.
+  // Indices of tensors that are NVFP4 in the file; fails if the file has others in NVFP4.
   Result<std::vector<size_t>> find_wanted() const {
     std::vector<size_t> out;
     for (size_t i = 0; i < forward_.tensors.size(); ++i) {
@@ -116,12 +116,12 @@ class BaseWriter {
     return out;
   }
 
-  // The matrix of a stack that the rows begin in.
+  // Index of the matrix in the stack that contains the first row.
   static uint64_t matrix_of(const Tensor& gguf, const MovedRows& rows) {
     return rows.gguf_first / gguf.shape[gguf.shape.size() - 2];
   }
 
-  // The rows of the file that are `like`'s, in its order, with their tensor scale.
+  // Collects the file's rows for `like`, in its order, with their tensor scale.
   Result<Tensor> blocks(const Tensor& like, const std::vector<MovedRows>& rows) const {
     const Tensor& gguf = *find(forward_.tensors[rows[0].gguf].name);
     const uint64_t matrix = matrix_of(gguf, rows[0]);
@@ -156,7 +156,7 @@ class BaseWriter {
                   scheme_codec(context_.codecs, Scheme::kNvfp4, Dialect::kModelopt));
   }
 
-  // "X.scale" or "X.input_scale" of one matrix of "X.weight"; 1 where there is none.
+  // Reads "X.scale" or "X.input_scale" for one matrix of "X.weight"; 1 if there is none.
   Result<float> number(const Tensor& gguf, std::string_view ending, uint64_t matrix) const {
     const std::string stem = module_of(gguf.name);
     const Tensor* tensor = find(stem + std::string(ending));
@@ -180,7 +180,7 @@ class BaseWriter {
   const Context& context_;
   std::unordered_map<std::string, const Tensor*> by_name_;
   ForwardResult forward_;
-  uint64_t weights_ = 0;  // that are NVFP4
+  uint64_t weights_ = 0;  // number of NVFP4 weights
 };
 
 }  // namespace

@@ -20,7 +20,7 @@ bool is_compared(std::string_view key) {
   return key.starts_with("tokenizer.") || key.starts_with("general.sampling.");
 }
 
-// Whether llama.cpp takes the same value where the key is absent, whatever else the file says.
+// Whether llama.cpp always assumes this value if the key is absent.
 bool is_default(const MetaEntry& entry, const Metadata& file) {
   if (entry.value.type != MetaType::kBool || entry.key == "tokenizer.ggml.add_bos_token") {
     return false;
@@ -30,21 +30,21 @@ bool is_default(const MetaEntry& entry, const Metadata& file) {
   return (entry.value == MetaValue::boolean(true)) == (entry.key == kSpacePrefixKey && has_pieces);
 }
 
-// Numbers of two types may be one number.
+// Compares numbers by value, even if their types differ.
 bool are_equal(const MetaValue& a, const MetaValue& b) {
   if (a == b) return true;
   const JsonValue left = json_of(a), right = json_of(b);
   return left.is_number() && left == right;
 }
 
-// Names of pre-tokenizers that split texts in one way.
+// Whether two pre-tokenizers of different names split texts in the same way.
 bool split_the_same(const std::string& a, const std::string& b) {
   const std::string_view steps = pre_tokenizer_steps(a);
   return a == b || (!steps.empty() && steps == pre_tokenizer_steps(b) &&
                     pre_ignores_merges(a) == pre_ignores_merges(b));
 }
 
-// With the name of the pre-tokenizer that the folder's rules have, if they are known.
+// Uses the pre-tokenizer's name for the folder's rules if they are known, else the file's name.
 Result<Metadata> keys_of(const Checkpoint& file, const Checkpoint& folder, TokenizerOptions options,
                          bool is_own, const Context& context) {
   Metadata made;
@@ -72,7 +72,7 @@ Result<ReturnedKeys> compare_keys(const Checkpoint& file, const Checkpoint& fold
     const auto* theirs = std::get_if<std::string>(&entry.value.value);
     const auto* ours = std::get_if<std::string>(&made->value);
     if (entry.key == kPreKey && theirs != nullptr && ours != nullptr) {
-      // No file of a folder holds the name: it is found, or given by hand.
+      // The folder does not store this name; conversions detect it, or the user supplies it.
       if (!split_the_same(*theirs, *ours)) out.absent.push_back(entry.key);
       continue;
     }

@@ -1,5 +1,5 @@
-// Reconstructs rope_parameters from a GGUF, which has the divisors of the frequencies as tensors
-// and the rule behind them only in part.
+// Reconstructs rope_parameters from a GGUF, which stores the divisors of the frequencies as tensors
+// but the rule behind them only in part.
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kMaxFactors = 65536;
 
-// Share of the way from unscaled to scaled, of a divisor between 1 and `factor`.
+// The interpolation weight of a divisor between `factor` (0: scaled) and 1 (1: unscaled).
 double smooth_of(double divisor, double factor) {
   return (1 / divisor - 1 / factor) / (1 - 1 / factor);
 }
@@ -23,14 +23,14 @@ struct Slope {
   double context = 8192, high = 4;
 };
 
-// Two divisors on the slope say where it lies: s = turns / (high - low) - low / (high - low). With
-// one the usual `high` is taken; with none any context between what is scaled and what is not.
+// Two divisors on the slope determine it: s = turns / (high - low) - low / (high - low). With one
+// divisor the usual `high` is assumed; with none any context that separates scaled from unscaled.
 Slope slope_of(const std::vector<SlopePoint>& points, double last_unscaled, double first_scaled) {
   Slope out;
   if (points.size() == 1) {
     out.context = std::round((points[0].smooth * (out.high - 1) + 1) / points[0].turns);
   } else if (points.empty()) {
-    if (out.context <= last_unscaled * out.high) out.high = 1;  // as Llama 4's, without a slope
+    if (out.context <= last_unscaled * out.high) out.high = 1;  // as in Llama 4, without a slope
     while (out.context >= first_scaled && out.context > 2) out.context /= 2;
     while (out.context <= last_unscaled * out.high && out.context < 1e9) out.context *= 2;
   } else if (points.front().turns != points.back().turns) {
@@ -75,7 +75,7 @@ Status add_list(const Checkpoint& file, const char* name, const char* field, Jso
   return {};
 }
 
-// The share of a head that is turned: the others are divided by so much that they stand still.
+// Sets the share of a head that rotates: divisors of the rest are so large that it stays fixed.
 void add_turned_share(const std::vector<float>& divisors, JsonValue& rope) {
   const auto turned = std::ranges::count(divisors, 1.0f);
   rope["rope_type"] = "proportional";
@@ -138,7 +138,7 @@ void take_rotated(std::string_view field, uint64_t count, JsonValue& config, Jso
   const auto number_of = [&](std::string_view name) {
     return number(known(config, name)).value_or(0);
   };
-  const bool is_head = field == "head_dim";  // others are written only where they are a part
+  const bool is_head = field == "head_dim";  // other fields only for partial rotation
   const auto turned = static_cast<double>(count);
   double all = number_of(field);
   if (is_head && all == 0 && number_of("num_attention_heads") > 0) {
@@ -149,7 +149,7 @@ void take_rotated(std::string_view field, uint64_t count, JsonValue& config, Jso
   config["partial_rotary_factor"] = turned / all;
 }
 
-// Two bases, for two kinds of attention, have old names that both read.
+// Both transformers 4 and 5 read old names for the bases of two kinds of attention.
 void finish_rope(const Family& family, JsonValue& rope, JsonValue& config) {
   if (family.has_proportional_rope) {
     config["rope_parameters"] = {{"full_attention", rope}};
@@ -160,7 +160,7 @@ void finish_rope(const Family& family, JsonValue& rope, JsonValue& config) {
     config.erase("rope_local_base_freq");
     return;
   }
-  if (config.contains("rope_parameters")) return;  // the family made them
+  if (config.contains("rope_parameters")) return;  // set by the family
   if (rope.contains("rope_theta") && !config.contains("rope_theta")) {
     config["rope_theta"] = rope["rope_theta"];
   }
@@ -168,13 +168,13 @@ void finish_rope(const Family& family, JsonValue& rope, JsonValue& config) {
   if (const JsonValue* context = known(config, "original_max_position_embeddings")) {
     if (is_scaled) rope["original_max_position_embeddings"] = *context;
   }
-  // Phi3Config fills the field with 4096 where it is not next to the others.
+  // Phi3Config sets the top-level field to 4096 if it is only in the dictionary.
   const bool is_long = is_scaled && rope["rope_type"] == "longrope";
   if (is_long && rope.contains("original_max_position_embeddings")) {
     config["original_max_position_embeddings"] = rope["original_max_position_embeddings"];
   }
   if (is_scaled) config["rope_scaling"] = rope;
-  // Olmo3Config expects parameters of two kinds of attention, or none.
+  // Olmo3Config expects no parameters, or parameters for two kinds of attention.
   const bool is_of_kinds = has_word(family.quirks, "rope_of_kinds");
   if (is_of_kinds || config.contains("rope_local_base_freq")) return;
   if (!is_scaled) rope["rope_type"] = "default";
@@ -193,7 +193,7 @@ Status add_rope_rule(const Checkpoint& file, const Family& family, JsonValue& ro
     add_turned_share(divisors, rope);
     return {};
   }
-  // Of layers that turn all of a head, the divisors behind the first half are 1.
+  // If layers rotate entire heads, the divisors after the first half are 1.
   if (has_word(family.quirks, "lists_rope_theta")) divisors.resize(divisors.size() / 2);
   if (divisors.empty()) return {};
   const double factor = static_cast<double>(*std::ranges::max_element(divisors));

@@ -6,7 +6,7 @@
 namespace ckpt {
 namespace {
 
-// Of one axis, values are rows.
+// In a tensor with one axis, each value is a row.
 uint64_t folder_rows(const Tensor& tensor) {
   return tensor.shape.size() <= 1 ? tensor.values() : tensor.rows();
 }
@@ -15,7 +15,7 @@ Failure no_rows(const Tensor& made) {
   return unsupported("tensor '{}': its rows are not those of one tensor of the folder", made.name);
 }
 
-// One tensor of the GGUF, from its first row to its last.
+// Maps one tensor of the GGUF, from its first row to its last.
 Status map_tensor(const std::vector<Tensor>& folder, const FolderBytes& places, const Tensor& made,
                   size_t number, RowMap& map) {
   uint64_t row = 0;

@@ -1,4 +1,4 @@
-// Builds a folder's headers without its bytes and runs to-gguf over them: the result shows what
+// Builds a folder's headers without its bytes and runs to-gguf on them: the result shows what
 // to-gguf does with each tensor, and proves that the reconstructed config.json gives the file's
 // keys.
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace ckpt {
 namespace {
 
-// Bytes that nobody may ask for.
+// A source without bytes; reading it fails.
 class NoBytes final : public ByteSource {
  public:
   NoBytes(std::string name, uint64_t size) : name_(std::move(name)), size_(size) {}
@@ -32,7 +32,7 @@ class NoBytes final : public ByteSource {
   uint64_t size_;
 };
 
-// Experts that stay MXFP4 lie as [out, in], unlike those of floats.
+// Experts that stay MXFP4 are stored as [out, in], unlike float experts.
 bool stays_mxfp4(const Parameter& parameter, const JsonValue& config) {
   const std::string* method = text_of(known(config, "quantization_config"), "quant_method");
   return method != nullptr && *method == "mxfp4" && parameter.shape.size() == 3 &&
@@ -59,7 +59,7 @@ Result<Tensor> without_bytes(const Parameter& parameter, const JsonValue& config
   return out;
 }
 
-// The parameter that becomes `tensor` of a file, by rows that rename alone; nullopt: none does.
+// The parameter that to-gguf only renames to `tensor`; nullopt if there is none.
 std::optional<Parameter> renamed_parameter(const Tensor& tensor, const Family& family) {
   std::vector<std::string> numbers;
   for (const std::span<const NameRule> list : family.names) {
@@ -80,7 +80,7 @@ std::optional<Parameter> renamed_parameter(const Tensor& tensor, const Family& f
   return std::nullopt;
 }
 
-// The file declares how layers differ where a table does not.
+// The file declares differences between layers if a table does not.
 Result<std::vector<Parameter>> parameters_of(const Checkpoint& file, const JsonValue& config,
                                              const Family& family) {
   if (family.is_partial) {
@@ -103,7 +103,7 @@ Result<std::vector<Parameter>> parameters_of(const Checkpoint& file, const JsonV
   return out;
 }
 
-// Heads of two sizes, by layer: the table of a partial family has rows for one of them.
+// Checks heads if their size depends on the layer; a partial family's table covers only one size.
 Status check_heads(const Checkpoint& file, const Family& family) {
   const std::string prefix = std::string(family.name) + ".attention.";
   const std::string pattern = prefix + "sliding_window_pattern";
@@ -127,7 +127,7 @@ Status check_heads(const Checkpoint& file, const Family& family) {
   return {};
 }
 
-// Tensors of a partial family give the skeleton its shapes; its keys must agree with them.
+// The skeleton of a partial family has shapes of tensors; checks that the keys agree with them.
 Status check_partial(const Checkpoint& file, const Checkpoint& skeleton, const Family& family,
                      const Context& context) {
   CKPT_TRY(check_heads(file, family));
@@ -139,10 +139,10 @@ Status check_partial(const Checkpoint& file, const Checkpoint& skeleton, const F
   return corrupt("the keys contradict the tensors: {}", checked.error().what);
 }
 
-// A configuration that lies must not make the way there count to its numbers. What may be missing
-// and is larger than the file is missing.
+// Limits the work of to-gguf, because a wrong configuration may claim huge sizes. An optional
+// parameter that is larger than the file is dropped.
 Status check_values(const Checkpoint& file, std::vector<Parameter>& parameters) {
-  // Twice: a head that is tied, and rows that the way there leaves out.
+  // Twice the values: for a tied head, and for rows that to-gguf omits.
   uint64_t left = 0;
   for (const Tensor& tensor : file.tensors) left += 2 * tensor.values();
   std::vector<Parameter> kept;
@@ -161,14 +161,14 @@ Status check_values(const Checkpoint& file, std::vector<Parameter>& parameters) 
   return {};
 }
 
-// The source of a made tensor, to find the parameter it came from.
+// The source of a made tensor, which identifies its parameter.
 const ByteSource* bytes_behind(const Tensor& made) {
   const Stored& stored = made.stored_tensor().stored();
   const auto& slices = stored.parts[0];
   return slices.empty() ? nullptr : slices[0].source.get();
 }
 
-// Without axes of length 1 in front, which llama-quantize drops.
+// The shape without leading axes of length 1, which llama-quantize drops.
 std::span<const uint64_t> bare_shape(const std::vector<uint64_t>& shape) {
   std::span<const uint64_t> out = shape;
   while (out.size() > 1 && out[0] == 1) out = out.subspan(1);
@@ -182,15 +182,15 @@ std::string text_of_value(const MetaValue* value) {
   return json_of(*value).dump();
 }
 
-// A list may say for each layer what one number says for all.
+// Whether two values are equal; a list may repeat one number for each layer.
 bool says(const MetaValue& found, const MetaValue& made) {
   const JsonValue number = json_of(made);
   const bool may_repeat = found.type == MetaType::kArray && number.is_number();
   return found == made || (may_repeat && number_of_layers(found) == number);
 }
 
-// Keys of the family: others say how the file was made, not what the model is. An absent key says
-// what llama.cpp takes without it.
+// Compares keys of the family, because others describe the file, not the model. If a key is absent,
+// the value that llama.cpp assumes is compared.
 Status check_keys(const Checkpoint& file, const Checkpoint& folder, ForwardResult& forward) {
   const Model& model = forward.model;
   Metadata made;
@@ -225,7 +225,7 @@ Status check_keys(const Checkpoint& file, const Checkpoint& folder, ForwardResul
   return {};
 }
 
-// Tensors that are made from the configuration alone have values to compare.
+// Tensors that are made from the configuration alone have values, which are compared.
 Status check_made_values(const Tensor& made, const Tensor& found) {
   constexpr uint64_t kMaxMadeValues = 65536;
   const ByteSource* source = bytes_behind(made);
@@ -288,7 +288,7 @@ Result<Checkpoint> make_skeleton(const Checkpoint& file, const JsonValue& config
   std::set<std::string_view> names;
   for (const Tensor& tensor : file.tensors) names.insert(tensor.name);
   std::set<const ByteSource*> used;
-  std::set<const ByteSource*> unwanted;  // may be missing, and are in no tensor of `file`
+  std::set<const ByteSource*> unwanted;  // optional, and not in any tensor of `file`
   for (const Tensor& tensor : forward.tensors) {
     const Stored& stored = tensor.stored_tensor().stored();
     for (const Slice& slice : stored.parts[0]) used.insert(slice.source.get());
@@ -314,7 +314,7 @@ Status check_forward(const Checkpoint& file, const Checkpoint& folder, ForwardRe
   for (const Tensor& tensor : forward.tensors) made[tensor.name] = &tensor;
   for (const Tensor& tensor : file.tensors) {
     const auto found = made.find(tensor.name);
-    // Scales of NVFP4 weights have no separate tensor in a folder of floats.
+    // Float folders have no separate tensors for the scales of NVFP4 weights.
     const bool is_scale = tensor.name.ends_with(".scale") || tensor.name.ends_with(".input_scale");
     if (found == made.end() && is_scale) continue;
     if (found == made.end()) {

@@ -31,7 +31,7 @@ class TensorFields {
     for (const std::string_view told : words_after(family.quirks, "tells:"))
       add_presence_field(told);
     for (const std::string_view name : words_after(family.quirks, "gates_heads:")) {
-      const Tensor* gate = first(name);  // one of each head, or of each value of a head
+      const Tensor* gate = first(name);  // one per head, or one per value of a head
       const auto heads = whole(known(config_, "num_attention_heads"));
       const bool is_by_head = gate != nullptr && heads == gate->rows();
       config_["gating"] = is_by_head ? "per-head" : "per-element";
@@ -44,7 +44,7 @@ class TensorFields {
   }
 
  private:
-  // A weight of the first layer.
+  // Finds a weight of the first layer.
   const Tensor* first(std::string_view name) const {
     return file_.find_tensor(fmt::format("blk.0.{}.weight", name));
   }
@@ -58,7 +58,7 @@ class TensorFields {
     return false;
   }
 
-  // Of layers whose first ones need not be the dense ones.
+  // Sets mlp_layer_types, because dense layers need not be the first ones.
   void add_mlp_types() {
     JsonValue types = JsonValue::array();
     for (uint64_t layer = 0; layer < layers_; ++layer) {
@@ -67,7 +67,7 @@ class TensorFields {
     config_["mlp_layer_types"] = std::move(types);
   }
 
-  // Values of full attention may be its keys.
+  // Handles layers of full attention that use their keys as values.
   void add_layer_inputs() {
     bool are_shared = false;
     for (uint64_t layer = 0; layer < layers_; ++layer) {
@@ -78,7 +78,7 @@ class TensorFields {
     if (!config_.contains("use_double_wide_mlp")) config_["use_double_wide_mlp"] = false;
   }
 
-  // Fields that say whether tensors are there, in the words "tells:FIELD=TENSOR" of a family.
+  // Sets fields for the presence of tensors, by the words "tells:FIELD=TENSOR" of a family.
   void add_presence_field(std::string_view told) {
     const size_t sign = told.find('=');
     const std::string_view tensor = told.substr(sign + 1);

@@ -12,7 +12,7 @@ namespace ckpt {
 namespace {
 
 constexpr float kAddedTokenScore = -1000.0f;
-// Merges are looked for at each character of a token. Published ones have 128 bytes or so at most.
+// Limits the search for merges at each character of a token. Published ones have up to 128 bytes.
 constexpr size_t kMaxTokenBytes = 1024;
 
 const MetaArray* list_at(const Checkpoint& file, std::string_view name) {
@@ -167,7 +167,7 @@ bool has_scores(const TokenTable& table) {
 }
 
 std::vector<std::pair<std::string, std::string>> merges_of_scores(const TokenTable& table) {
-  // Without scores ids are in the order of merges.
+  // Without scores, ids follow the order of merges.
   const bool is_scored = has_scores(table);
   struct Merge {
     std::string_view left, right;
@@ -200,7 +200,7 @@ std::vector<std::pair<std::string, std::string>> merges_of_scores(const TokenTab
     return std::ranges::count_if(text,
                                  [](char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; });
   };
-  // Python's sort is stable also when it is reversed.
+  // Python's reversed sort is stable too.
   std::ranges::stable_sort(found, [&](const Merge& a, const Merge& b) {
     if (a.score != b.score) return a.score > b.score;
     const auto left_a = characters(a.left), left_b = characters(b.left);

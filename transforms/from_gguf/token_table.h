@@ -1,4 +1,4 @@
-// The tokens of a GGUF's keys, checked; private to from_gguf/.
+// The checked tokens of a GGUF's keys; private to from_gguf/.
 #pragma once
 
 #include <optional>
@@ -24,40 +24,40 @@ struct TokenTable {
   size_t size() const { return tokens->size(); }
 };
 
-// Fails: kUsage without a tokenizer; kCorrupt: lists of different lengths, a text that comes twice
-// or is not UTF-8.
+// Fails: kUsage without a tokenizer; kCorrupt: lists of different lengths, or a text that occurs
+// twice or is not UTF-8.
 Result<TokenTable> read_token_table(const Checkpoint& file);
 
-// The id at "tokenizer.ggml.KIND_token_id"; nullopt where it is absent or beyond the tokens.
+// The id in "tokenizer.ggml.KIND_token_id"; nullopt if it is absent or not a token.
 std::optional<uint64_t> special_id(const Checkpoint& file, const TokenTable& table,
                                    std::string_view kind);
-// "tokenizer.ggml.NAME", a flag; nullopt when absent.
+// The flag "tokenizer.ggml.NAME"; nullopt if absent.
 std::optional<bool> tokenizer_flag(const Checkpoint& file, std::string_view name);
 
 struct PieceSpaces {
   bool adds_prefix = false, removes_extra = false;
 };
-// tokenizer.model: a SentencePiece model of BPE with the tokens as its pieces, without those that
-// stand behind the last of them (they are added by tokenizer_config.json).
+// Makes tokenizer.model: a SentencePiece model of BPE with the tokens as pieces. Tokens after the
+// last piece are omitted, because tokenizer_config.json adds them.
 std::string piece_file_of(const TokenTable& table, uint64_t unknown, const PieceSpaces& spaces);
 
-// How many of the tokens are pieces of the model.
+// The number of tokens that are pieces of the model.
 size_t piece_count(const TokenTable& table);
 
-// The piece for what no other spells; nullopt where the file does not declare it, or where the
-// scores are places of merges, as without a tokenizer.model.
+// The piece for unknown text; nullopt if the file does not declare it, or if the scores are
+// positions of merges, as without a tokenizer.model.
 std::optional<uint64_t> unknown_piece(const Checkpoint& file, const TokenTable& table);
 
-// Whether a file next to tokenizer.model names the token.
+// Whether a file other than tokenizer.model names the token.
 bool is_outside_pieces_file(const TokenTable& table, size_t id);
 
-// Whether the scores are places of merges, as a tokenizer.json without tokenizer.model gives them.
+// Whether scores are positions of merges, as from a tokenizer.json without tokenizer.model.
 bool has_merge_places(const TokenTable& table);
 
-// Whether scores tell the order of merges: two normal tokens have different ones.
+// Whether scores determine the order of merges: two normal tokens have different scores.
 bool has_scores(const TokenTable& table);
 
-// Merges that lead to each piece, best first, as transformers derives them from scores.
+// The merges for each piece, best first, as transformers derives them from scores.
 std::vector<std::pair<std::string, std::string>> merges_of_scores(const TokenTable& table);
 
 }  // namespace ckpt

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kMetaspace = "\xe2\x96\x81";  // U+2581
 
-// Vocabularies that were ranks before: a text that is a token is that token.
+// Whether the vocabulary was a list of ranks, where a text that equals a token becomes that token.
 bool was_ranked(const Checkpoint& file, std::string_view pre) {
   return pre == "kimi-k2" || std::ranges::any_of(families(), [&](const Family* family) {
            return has_word(family->quirks, "ranked_vocabulary") &&
@@ -33,7 +33,7 @@ bool is_added(TokenType type) {
   return type == TokenType::kControl || type == TokenType::kUserDefined;
 }
 
-// Requires: the token is added.
+// Requires: the tokenizer adds the token to its vocabulary.
 JsonValue added_token(const TokenTable& table, size_t id, bool is_byte_level) {
   const bool is_special = table.type(id) == TokenType::kControl;
   return {{"id", id},
@@ -57,7 +57,7 @@ JsonValue added_tokens(const TokenTable& table, bool is_byte_level) {
   return out;
 }
 
-// "A" between the tokens that are added to a text.
+// Surrounds "A", the text, with the tokens that the tokenizer adds.
 JsonValue template_processor(const Checkpoint& file, const TokenTable& table, bool adds_bos,
                              bool adds_eos) {
   const JsonValue sequence_a = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
@@ -76,7 +76,7 @@ JsonValue template_processor(const Checkpoint& file, const TokenTable& table, bo
   add("bos", adds_bos, 0, pair);
   pair.push_back(sequence_a);
   add("eos", adds_eos, 0, pair);
-  // Whether something stands between two texts is a flag of the file, or not said at all.
+  // Only a flag of the file can declare a separator between two texts.
   const auto separates = tokenizer_flag(file, "add_sep_token");
   if (separates == true) {
     add(special_id(file, table, "seperator") ? "seperator" : "eos", true, 0, pair);
@@ -121,8 +121,8 @@ Result<JsonValue> pre_tokenizer_named(std::string_view name) {
   return JsonValue{{"type", "Sequence"}, {"pretokenizers", list}};
 }
 
-// How many of the tokens are in the vocabulary. Added tokens behind the last other one are numbered
-// by their order, unless a hole before them would shift their numbers or merges lead to them.
+// The number of tokens in the vocabulary. It omits added tokens after all others, because readers
+// number them in order, unless a gap would shift these ids or merges lead to them.
 size_t vocabulary_count(const TokenTable& table, bool is_byte_level) {
   size_t count = table.size();
   while (count > 0 &&
@@ -163,7 +163,7 @@ JsonValue tokenizer_json(const TokenTable& table, bool is_byte_level) {
           {"added_tokens", added_tokens(table, is_byte_level)}};
 }
 
-// Without them every text would be split into bytes.
+// Fails without merges, because every text would be split into bytes.
 Result<JsonValue> listed_merges(const TokenTable& table) {
   if (table.merges.empty()) {
     return unsupported_hint(kOtherTokenizer, "the file has no tokenizer.ggml.merges");
@@ -206,7 +206,7 @@ Result<JsonValue> byte_level_tokenizer(const Checkpoint& file, const TokenTable&
   return out;
 }
 
-// SentencePiece's BPE as the library tokenizers runs it, without its merges.
+// SentencePiece's BPE for the library tokenizers, without its merges.
 JsonValue piece_tokenizer(const Checkpoint& file, const TokenTable& table, bool adds_prefix) {
   const JsonValue spaces = {
       {"type", "Replace"}, {"pattern", {{"String", " "}}}, {"content", std::string(kMetaspace)}};
@@ -239,7 +239,7 @@ JsonValue piece_tokenizer(const Checkpoint& file, const TokenTable& table, bool 
   return out;
 }
 
-// Gemma 4's has its merges, and no special tokens but those that tokenizer_config.json names.
+// Gemma 4 has a list of merges, and only the special tokens in tokenizer_config.json.
 Result<JsonValue> listed_piece_tokenizer(const Checkpoint& file, const TokenTable& table,
                                          JsonValue& config) {
   JsonValue out = piece_tokenizer(file, table, false);
@@ -255,7 +255,7 @@ Result<JsonValue> listed_piece_tokenizer(const Checkpoint& file, const TokenTabl
 struct TokenKind {
   std::string_view kind, field;
 };
-// A token that texts contain: naming it would make it special. Its number is in config.json.
+// Whether texts contain the token: naming it would make it special. Its id is in config.json.
 bool is_plain_token(const Checkpoint& file, const TokenTable& table, std::string_view kind) {
   const auto id = special_id(file, table, kind);
   return id && table.type(*id) == TokenType::kNormal;
@@ -271,8 +271,8 @@ std::string key_of(const TokenKind& kind) {
   return fmt::format("tokenizer.ggml.{}_token_id", kind.kind);
 }
 
-// The kinds that tokenizer_config.json named: the way there writes those first, in this order, and
-// then what config.json has as numbers, from the beginning.
+// The kinds that tokenizer_config.json named: to-gguf writes those first, in this order, and then
+// the ids of config.json, in the usual order.
 std::vector<TokenKind> named_kinds(const Checkpoint& file, const TokenTable& table) {
   std::vector<TokenKind> out;
   const TokenKind* next = kOrder;
@@ -302,7 +302,7 @@ JsonValue tokenizer_config(const Checkpoint& file, const TokenTable& table) {
   return out;
 }
 
-// The changes that read_pieces() in to_gguf/tokenizer/ makes to the pieces.
+// Repeats the changes of read_pieces() in to_gguf/tokenizer/.
 JsonValue added_tokens_decoder(const TokenTable& table) {
   JsonValue out = JsonValue::object();
   for (size_t id = 0; id < table.size(); ++id) {
@@ -323,7 +323,7 @@ void add_chat_templates(const Checkpoint& file, Checkpoint& folder,
     if (entry.key == kKey) folder.set_document("chat_template.jinja", *text);
     if (!entry.key.starts_with("tokenizer.chat_template.")) continue;
     const std::string name = entry.key.substr(kKey.size() + 1);
-    // As the way there spells them; anything else would be a path of the file's choosing.
+    // Accepts only names as to-gguf writes them, because the file could name any path.
     const bool is_word = std::ranges::all_of(name, [](char c) {
       return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
     });
@@ -388,7 +388,7 @@ Result<bool> name_tokens(const Checkpoint& file, std::span<const std::string> ke
   if (declared == nullptr) return false;
   JsonValue config = *declared;
   for (const TokenKind& kind : kOrder) {
-    // config.json has the numbers of these three.
+    // config.json has the ids of these three.
     const bool is_of_config = has_word("bos eos padding", kind.kind);
     const auto id = special_id(file, table, kind.kind);
     if (is_of_config || !id || is_plain_token(file, table, kind.kind)) continue;

@@ -1,5 +1,5 @@
-// Undoes the changes of values and of order that to-gguf made to a tensor: bytes move where the
-// type allows it, and are decoded where not.
+// Undoes the changes of values and of order that to-gguf made to a tensor: it moves bytes if the
+// type allows it, and decodes them otherwise.
 #include <algorithm>
 #include <utility>
 
@@ -10,7 +10,7 @@
 namespace ckpt {
 namespace {
 
-// The inverse of one change of values; nullopt where nothing has to be done.
+// The inverse of one change of values; nullopt if there is nothing to undo.
 Result<std::optional<ValueOp>> inverse(const ValueOp& op, const Tensor& made) {
   if (const auto* add = std::get_if<AddScalar>(&op)) return ValueOp(AddScalar{-add->value});
   if (std::holds_alternative<NegExp>(op)) return ValueOp(LogNegated{});
@@ -23,7 +23,7 @@ Result<std::optional<ValueOp>> inverse(const ValueOp& op, const Tensor& made) {
   return unsupported("tensor '{}': its values cannot be turned back", made.name);
 }
 
-// Rows of one tensor of the file, in the folder's order; of one axis, values.
+// Rows of one tensor of the file, in the folder's order; values if it has one axis.
 Result<Tensor> run_of_one(const Tensor& from, std::span<const MovedRows> rows, bool by_value) {
   std::vector<RowRun> runs;
   for (const MovedRows& run : rows) runs.push_back({run.gguf_first, run.count});
@@ -35,7 +35,7 @@ Result<Tensor> run_of_one(const Tensor& from, std::span<const MovedRows> rows, b
 Tensor& tensor_of(Tensor& piece) { return piece; }
 Tensor& tensor_of(InterleavedLane& lane) { return lane.tensor; }
 
-// Pieces that are joined or interleaved must be of one type.
+// Requires that parts to join or interleave have the same type.
 template <class Piece>
 void decode_where_types_differ(std::vector<Piece>& pieces, const Codec& f32) {
   const bool differ = std::ranges::any_of(
@@ -44,7 +44,7 @@ void decode_where_types_differ(std::vector<Piece>& pieces, const Codec& f32) {
   for (Piece& piece : pieces) tensor_of(piece) = stored_as_f32(tensor_of(piece), f32);
 }
 
-// `joined` has the values of `like` in its order, as the file has them.
+// Finishes `joined`, which has the file's values in the order of `like`.
 Result<Tensor> finished(Tensor joined, const Tensor& like, const Tensor& made,
                         const TargetTypes& types) {
   CKPT_ASSIGN(Tensor out, reshape(std::move(joined), like.shape));

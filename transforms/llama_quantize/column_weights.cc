@@ -16,7 +16,7 @@ Result<std::shared_ptr<const ColumnWeights>> find_column_weights(const Imatrix& 
   const uint64_t found = entry->second.size();
   const uint64_t expected = matrices * tensor.row_values();
   if (found == expected) return std::make_shared<const ColumnWeights>(ColumnWeights{entry->second});
-  // No activations pass through a table that rows are looked up in: such an entry is an accident.
+  // An embedding table has no activations, because rows are looked up: its entry is an accident.
   if (category_of(tensor.name) == Category::kTokenEmbedding) return nullptr;
   return corrupt("importance matrix '{}' has {} values; expected {} ({} matrices of {} columns)",
                  imatrix.file, found, expected, matrices, tensor.row_values());

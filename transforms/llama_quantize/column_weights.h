@@ -8,8 +8,8 @@
 
 namespace ckpt {
 
-// The importance matrix's entry for `tensor`; null without one. Each matrix of a stack has weights
-// of its own. Fails: kCorrupt: an entry of another size.
+// Finds the importance matrix's entry for `tensor`; null if there is none. Each matrix of a stack
+// has its own weights. Fails: kCorrupt: an entry of another size.
 Result<std::shared_ptr<const ColumnWeights>> find_column_weights(const Imatrix& imatrix,
                                                                  const Tensor& tensor);
 

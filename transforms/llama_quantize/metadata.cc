@@ -21,8 +21,8 @@ void move_to_end(Metadata& metadata, const std::string& key, MetaValue value) {
 
 void cut_at_nul(std::string& text) { text.resize(std::min(text.find('\0'), text.size())); }
 
-// The original copies texts as C strings, which end at their first NUL; it reads any byte but 0 as
-// true, and writes true as 1.
+// The original copies texts as C strings, which end at their first NUL, and reads any byte except 0
+// as true, which it writes as 1.
 void copy_as_original(Metadata& metadata) {
   for (MetaEntry& entry : metadata.entries) {
     if (auto* text = std::get_if<std::string>(&entry.value.value)) cut_at_nul(*text);
@@ -56,7 +56,7 @@ void update_quantized_metadata(Metadata& metadata, FileType file_type, const Ima
     move_to_end(metadata, "quantize.imatrix.dataset", override_text(imatrix->datasets.front()));
   }
   move_to_end(metadata, "quantize.imatrix.entries_count", MetaValue::u32(imatrix->weights.size()));
-  // A larger count is negative where the original keeps it, and then not written.
+  // The original stores a larger count as a negative number, and then omits it.
   constexpr uint64_t kMaxChunks = std::numeric_limits<int32_t>::max();
   if (imatrix->chunk_count > 0 && imatrix->chunk_count <= kMaxChunks) {
     move_to_end(metadata, "quantize.imatrix.chunks_count", MetaValue::u32(imatrix->chunk_count));

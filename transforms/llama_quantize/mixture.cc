@@ -65,7 +65,7 @@ MixtureChooser::MixtureChooser(const Mixture& mixture, ModelFacts facts, Mixture
 
 Dtype MixtureChooser::output_type(uint64_t row_values) const {
   if (options_.output) return *options_.output;
-  // Where Q6_K does not fit the rows, Q8_0 replaces it.
+  // Q8_0 if the rows are not complete Q6_K blocks.
   const bool wide = facts_.arch == "falcon" || mixture_.base == Dtype::kQ8_0 ||
                     mixture_.file_type == FileType::kMxfp4Moe;
   if (wide) return Dtype::kQ8_0;
@@ -74,7 +74,8 @@ Dtype MixtureChooser::output_type(uint64_t row_values) const {
 }
 
 Result<uint64_t> MixtureChooser::layer_of(const MixtureTensor& tensor, uint64_t& seen) const {
-  // Experts of one layer may be in several tensors, so there counting would not do.
+  // The experts of one layer may be in several tensors, so counting tensors would not give the
+  // layer.
   const uint64_t counted = seen++;
   if (facts_.experts <= 1) return counted;
   const int64_t block = block_of(tensor.name);
@@ -118,7 +119,7 @@ Result<Dtype> MixtureChooser::by_rule(const MixtureTensor& tensor, Category cate
 std::optional<Dtype> MixtureChooser::by_option(const MixtureTensor& tensor) const {
   const Category category = category_of(tensor.name);
   if (category == Category::kOutput && options_.leave_output) return tensor.type;
-  // A type given for the embedding wins over a glob, except for the large table of its own.
+  // A type for the embedding overrides a glob, but not one for the separate large table.
   const bool named_table = tensor.given && tensor.name == "per_layer_token_embd.weight";
   if (options_.token_embedding && category == Category::kTokenEmbedding && !named_table) {
     return options_.token_embedding;

@@ -1,13 +1,13 @@
-// Which type each tensor of a GGUF file gets when the file is made of a mixture.
+// Chooses the type of each tensor of a GGUF file that is made by a mixture.
 //
 //   name ──▶ category ─┐
-//   model facts ───────┼─▶ rule of the mixture ──▶ type ──▶ fallback for rows that do not fit
+//   model facts ───────┼─▶ rule of the mixture ──▶ type ──▶ fallback for incomplete blocks
 //   counters ──────────┘         (mixture_rules.cc)
 //
-// The answer depends on the order of the calls: some rules count the tensors of a kind that came
-// before ("more bits for the first eighth of the ffn_down tensors"). A tensor whose type was given
-// by hand is not counted, so naming one shifts the pattern of those after it.
-// Source: llama.cpp src/llama-quant.cpp, in words: docs/MIXTURES.md.
+// The result depends on the order of calls, because some rules count earlier tensors of a category
+// ("more bits for the first eighth of the ffn_down tensors"). Tensors with a type given by the user
+// are not counted, so giving one a type shifts the pattern of the later ones.
+// Source: llama.cpp src/llama-quant.cpp, described in docs/MIXTURES.md.
 #pragma once
 
 #include <array>
@@ -26,10 +26,10 @@
 
 namespace ckpt {
 
-// One row a mixture: its enumerator, llama.cpp's number, stored as general.file_type
-// (include/llama.h `enum llama_ftype`; llama-quantize knows of NVFP4 the type alone), its name on
-// the command line, the type of tensors without a rule of their own, a shorter name that it goes
-// by, and its place among those that a size target compares, about the larger first (0: none).
+// One row per mixture: its enumerator, llama.cpp's number, stored as general.file_type
+// (include/llama.h `enum llama_ftype`; llama-quantize knows NVFP4 only as a type), its name on the
+// command line, the type of tensors without a special rule, a shorter alias, and its rank among the
+// mixtures that a size target compares, roughly the largest first (0: not compared).
 // clang-format off
 #define CKPT_MIXTURES(ROW) \
   ROW(kF32, 0, "f32", kF32, "", 0) \
@@ -77,7 +77,7 @@ enum class FileType : uint32_t {
 struct Mixture {
   std::string_view name;  // as on the command line
   FileType file_type;
-  Dtype base;  // of tensors without a rule of their own
+  Dtype base;  // for tensors without a special rule
   std::string_view alias;
   uint32_t target_place;
 };
@@ -89,20 +89,20 @@ inline constexpr size_t kMixtureCount = 0 CKPT_MIXTURES(CKPT_COUNTED);
 inline constexpr size_t kMixtureAliasCount = 0 CKPT_MIXTURES(CKPT_COUNTED);
 #undef CKPT_COUNTED
 std::span<const Mixture> all_mixtures();
-// By name, then by alias; the meaning is the index in all_mixtures().
+// All names, then all aliases; the meaning is the index in all_mixtures().
 extern const std::array<Choice, kMixtureCount + kMixtureAliasCount> kMixtureChoices;
 
 // The facts of a model that the rules need.
 struct ModelFacts {
   std::string arch;
-  uint64_t layers = 0;  // with the MTP layers
+  uint64_t layers = 0;  // including MTP layers
   uint64_t experts = 0;
-  uint64_t heads_per_kv = 0;  // query heads that share a key/value head in the first layer
+  uint64_t heads_per_kv = 0;  // query heads per key/value head in the first layer
   bool is_70b = false;        // 80 layers of certain architectures, 68 of jais2
 };
 
-// Reads them from GGUF metadata. Fails: kCorrupt without an architecture or a number of layers, or
-// with more layers than kMaxLayers.
+// Reads them from GGUF metadata. Fails: kCorrupt if the architecture or the number of layers is
+// missing, or there are more layers than kMaxLayers.
 inline constexpr uint64_t kMaxLayers = 100'000;
 Result<ModelFacts> model_facts(const Metadata& metadata);
 
@@ -121,13 +121,13 @@ enum class Category : uint8_t {
   kOther,
 };
 Category category_of(std::string_view name);
-// May it be quantized, or is it copied whatever the mixture? `shape` is outermost first.
+// Whether a mixture may change the tensor's type; others are copied. `shape` is outermost first.
 bool may_quantize(std::string_view name, const std::vector<uint64_t>& shape);
-// Tensors that the mixture must not make with column weights missing.
+// Whether the mixture must not encode the tensor without column weights.
 bool needs_column_weights(std::string_view name, Dtype target, const Mixture& mixture);
 
 struct MixtureOptions {
-  std::optional<Dtype> output;  // for output.weight, and token_embd where it is tied
+  std::optional<Dtype> output;  // for output.weight, or a tied token_embd
   std::optional<Dtype> token_embedding;
   bool pure = false;          // no rules: every tensor gets the base type
   bool leave_output = false;  // copy output.weight
@@ -137,25 +137,25 @@ struct MixtureOptions {
 struct MixtureTensor {
   std::string_view name;
   const std::vector<uint64_t>& shape;  // outermost first
-  Dtype type;                          // as it is now
-  std::optional<Dtype> given;          // named by hand
+  Dtype type;                          // present type
+  std::optional<Dtype> given;          // given by the user
 };
 
-// Decides one tensor after the other. Not thread-safe.
+// Decides the type of one tensor per call. Not thread-safe.
 class MixtureChooser {
  public:
-  // `names`: of all tensors of the file, in any order.
+  // `names`: of all tensors in the file, in any order.
   MixtureChooser(const Mixture& mixture, ModelFacts facts, MixtureOptions options,
                  const std::vector<std::string_view>& names);
 
-  // Requires: called in the order of quantized_order. Fails: kCorrupt for an expert tensor without
-  // a block number below the number of layers; kUnsupported where no type fits the rows.
+  // Requires calls in the order of quantized_order. Fails: kCorrupt if an expert tensor lacks a
+  // block number below the number of layers; kUnsupported if no type fits the rows.
   Result<Dtype> choose(const MixtureTensor& tensor);
 
-  // The type that options for the output or the embedding give, whatever `given` is.
+  // The type from options for the output or the embedding, which overrides `given`.
   std::optional<Dtype> by_option(const MixtureTensor& tensor) const;
 
-  // Tensors that got another type because their rows did not fit.
+  // Tensors that got another type because their rows are not complete blocks.
   const std::vector<std::string>& fallbacks() const { return fallbacks_; }
 
  private:
@@ -164,22 +164,22 @@ class MixtureChooser {
   MixtureOptions options_;
   bool tied_ = true;      // no output.weight: token_embd serves as output
   uint64_t v_count_ = 0;  // tensors like attn_v in the file
-  uint64_t v_seen_ = 0;   // and those that a rule has decided
+  uint64_t v_seen_ = 0;   // of these, decided by a rule
   uint64_t down_seen_ = 0;
   uint64_t gate_seen_ = 0;
   uint64_t up_seen_ = 0;
   std::vector<std::string> fallbacks_;
 
   Result<Dtype> by_rule(const MixtureTensor& tensor, Category category);
-  // The block number of a tensor of experts; of others how many of its kind came before.
+  // The block number of an expert tensor; for others the number of earlier ones of their category.
   Result<uint64_t> layer_of(const MixtureTensor& tensor, uint64_t& seen) const;
   Dtype output_type(uint64_t row_values) const;
 };
 
-// `target`, or its replacement where rows of `row_values` are not a whole number of its blocks.
+// `target`, or its replacement if rows of `row_values` are not complete blocks.
 Result<Dtype> fitting_type(Dtype target, uint64_t row_values);
 
-// The input of the rules below, which depend on the place of a tensor in the model (llama.cpp
+// The input of the following rules, which depend on a tensor's position in the model (llama.cpp
 // src/llama-quant.cpp, llama_tensor_get_type_impl).
 struct RuleContext {
   const Mixture& mixture;
@@ -189,30 +189,30 @@ struct RuleContext {
   bool has_8_experts() const { return facts.experts == 8; }
 };
 
-// True for the first and last eighth of `count` things and every third between.
+// True for the first and last eighth of `count` items and every third item between.
 bool gets_more_bits(uint64_t index, uint64_t count);
 
-// Tensor `index` of `count` like attn_v (attn_qkv and attn_kv_b too).
+// The type of tensor `index` among `count` like attn_v (also attn_qkv and attn_kv_b).
 Dtype value_type(const RuleContext& context, uint64_t index, uint64_t count);
 Dtype key_type(const RuleContext& context);
-// ffn_down of layer `index`.
+// The type of ffn_down in layer `index`.
 Dtype down_type(const RuleContext& context, uint64_t index);
 Dtype attention_output_type(const RuleContext& context);
-// attn_q.
+// The type of attn_q.
 Dtype query_type(const RuleContext& context);
-// token_embd.weight, where there is an output.weight too.
+// The type of token_embd.weight if there is also an output.weight.
 Dtype embedding_type(const RuleContext& context);
-// output.weight, for all but falcon and base Q8_0.
+// The type of output.weight, except for falcon and base Q8_0.
 Dtype narrow_output_type(FileType file_type);
-// ffn_gate and ffn_up of layer `index`, which only some mixtures have a rule for.
+// The type of ffn_gate and ffn_up in layer `index`; only some mixtures have a rule for them.
 bool has_feed_forward_rule(FileType file_type);
 Dtype feed_forward_type(const RuleContext& context, uint64_t index);
 
-// The mixtures of IQ1 and IQ2, whose rules are all their own; `index` counts ffn_down.
+// The mixtures of IQ1 and IQ2 have separate rules; `index` counts ffn_down.
 bool is_two_bit_mixture(FileType file_type);
 Dtype two_bit_type(const RuleContext& context, Category category, uint64_t index);
 
-// Of mxfp4_moe: a stack of matrices is MXFP4, one matrix Q8_0. `shape` is outermost first.
+// mxfp4_moe: MXFP4 for a stack of matrices, Q8_0 for one matrix. `shape` is outermost first.
 Dtype mxfp4_moe_type(const std::vector<uint64_t>& shape);
 
 }  // namespace ckpt

@@ -11,10 +11,10 @@ namespace ckpt {
 namespace {
 
 struct CategoryRule {
-  std::string_view part;  // of the tensor's name
+  std::string_view part;  // part of the tensor's name
   Category category;
 };
-// The first that fits counts.
+// The first match counts.
 constexpr std::array<CategoryRule, 9> kCategories = {{
     {"attn_qkv.weight", Category::kQkv},
     {"attn_kv_b.weight", Category::kKvB},
@@ -27,7 +27,7 @@ constexpr std::array<CategoryRule, 9> kCategories = {{
     {"ffn_down", Category::kDown},
 }};
 
-// Tensors whose name holds one of these are copied: small, or spoilt by rounding.
+// Tensors with such a part in their name are copied, because they are small or sensitive.
 constexpr std::string_view kCopied =
     "_norm.weight ffn_gate_inp.weight ffn_gate_tid2eid.weight altup laurel per_layer_model_proj "
     "ssm_conv1d shortconv.conv.weight indexer.k_proj.weight indexer.q_proj.weight "
@@ -38,7 +38,7 @@ constexpr std::string_view kCopied =
     "attn_rel_b.weight .position_embd sam.pos_embd sam.neck. sam.net_ .rel_pos .patch_embd "
     ".patch_merger a.rvq.codebook mm.a.code_embd";
 
-// A number, or the number of the first layer where there is one for each.
+// A number, or the first layer's number if the key has one per layer.
 uint64_t first_number(const Metadata& metadata, const std::string& key, uint64_t otherwise) {
   const MetaValue* value = metadata.find(key);
   if (value == nullptr) return otherwise;
@@ -74,7 +74,7 @@ Category category_of(std::string_view name) {
 }
 
 bool may_quantize(std::string_view name, const std::vector<uint64_t>& shape) {
-  // Leading axes of one are not counted: {1, n} is a vector.
+  // Leading axes of length 1 do not count: {1, n} is a vector.
   if (shape.size() < 2) return false;
   if (std::all_of(shape.begin(), shape.end() - 1, [](uint64_t axis) { return axis <= 1; })) {
     return false;
@@ -83,8 +83,8 @@ bool may_quantize(std::string_view name, const std::vector<uint64_t>& shape) {
   for (std::string_view parts = kCopied; !parts.empty();) {
     if (name.find(take_word(parts)) != std::string_view::npos) return false;
   }
-  // llama.cpp tests `rfind("weight") == size - 6`, which also holds (both are npos) for a name of
-  // five characters: it quantizes those, so we do.
+  // llama.cpp tests `rfind("weight") == size - 6`. Both sides are npos for a name of five
+  // characters, so it quantizes those too, and so does ckpt.
   return name.ends_with("weight") || name.size() == 5;
 }
 
@@ -96,7 +96,7 @@ Result<ModelFacts> model_facts(const Metadata& metadata) {
   ModelFacts facts;
   facts.arch = *arch;
   const auto layers = metadata.find_unsigned(*arch + ".block_count");
-  // A projector file ("clip") has no layers in this sense.
+  // A projector file ("clip") does not count layers in this key.
   if (!layers && *arch != "clip") {
     return corrupt("no {}.block_count in the metadata; the mixture depends on it", *arch);
   }
@@ -110,7 +110,7 @@ Result<ModelFacts> model_facts(const Metadata& metadata) {
   const uint64_t kv_heads = first_number(metadata, *arch + ".attention.head_count_kv", heads);
   facts.heads_per_kv = kv_heads == 0 ? 0 : heads / kv_heads;
   facts.is_70b = is_70b(metadata, facts, heads, kv_heads);
-  // Two architectures run more layers than they store, and count those.
+  // These architectures run more layers than they store, and llama.cpp counts the former.
   if (*arch == "graniteswitch") ++facts.layers;
   if (*arch == "nanbeige") {
     const uint64_t loops = metadata.find_unsigned("nanbeige.num_loops").value_or(1);

@@ -23,7 +23,7 @@ Dtype falcon_down_type(const RuleContext& context, uint64_t index) {
 }
 
 Dtype value_type_of_mixture(const RuleContext& context, uint64_t index, uint64_t count) {
-  // Few of these are large: where heads share keys and values they are a fraction of attn_q.
+  // If heads share keys and values, these tensors are much smaller than attn_q.
   const bool shared = context.facts.heads_per_kv >= 4;
   const Dtype base = context.mixture.base;
   switch (context.mixture.file_type) {
@@ -110,7 +110,7 @@ Dtype down_type(const RuleContext& context, uint64_t index) {
   const bool first_eighth = index < layers / 8;
   const bool more = gets_more_bits(index, layers);
   const Dtype base = context.mixture.base;
-  // Rules that falcon shares.
+  // These rules apply to falcon too.
   switch (file_type) {
     case FileType::kQ2K: return Dtype::kQ3K;
     case FileType::kQ2KS: return first_eighth ? Dtype::kQ4K : base;
@@ -122,7 +122,7 @@ Dtype down_type(const RuleContext& context, uint64_t index) {
     case FileType::kIq4Nl:
     case FileType::kIq4Xs: return first_eighth && !context.has_imatrix ? Dtype::kQ5K : base;
     case FileType::kQ5KM: return more ? Dtype::kQ6K : base;
-    // Only with an importance matrix, so that files made without one stay as they always were.
+    // Requires an importance matrix, so that files made without one do not change.
     case FileType::kQ4_0: return first_eighth && context.has_imatrix ? Dtype::kQ4_1 : base;
     case FileType::kQ5_0: return first_eighth && context.has_imatrix ? Dtype::kQ5_1 : base;
     default: break;

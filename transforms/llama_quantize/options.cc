@@ -13,7 +13,7 @@ namespace {
 
 constexpr Choice kBlockSearches[] = {{"none", false}, {"best", true}};
 
-// Types whose blocks only exist in memory.
+// Types whose blocks exist only in memory.
 bool is_compute_only(Dtype dtype) { return dtype == Dtype::kQ8_1 || dtype == Dtype::kQ8K; }
 
 Result<Dtype> parse_type(const std::string& text, std::string_view option, Codecs codecs) {

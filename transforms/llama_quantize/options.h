@@ -1,11 +1,10 @@
-// The request to the quantize step: its option table, and the options read into numbers.
+// The options of the quantize step: their table and their parsed form.
 //
-// Globs see a tensor under its name in the input checkpoint ("model.layers.0.mlp.up_proj.weight"
-// when that was a Hugging Face folder) and under its GGUF name; with "out:" in front under the
-// latter alone. A tensor-type that does not name a tensor and matches none as a glob is a regular
-// expression that is found anywhere in a GGUF name, as llama-quantize takes it: "ffn_down=q8_0",
-// "blk\.(0|1)\.ffn_.*=q6_k". Rules are in the order they were given, and the last one that matches
-// a tensor counts.
+// Globs match a tensor's name in the input checkpoint ("model.layers.0.mlp.up_proj.weight" if that
+// was a Hugging Face folder) or its GGUF name; after "out:" only the latter. A tensor-type that is
+// not the name of a tensor and matches none as a glob is a regular expression that is searched for
+// in GGUF names, as in llama-quantize: "ffn_down=q8_0", "blk\.(0|1)\.ffn_.*=q6_k". Rules are in the
+// order of the command line, and the last match counts.
 #pragma once
 
 #include <optional>
@@ -26,30 +25,30 @@ extern const OptionRule kQuantizeOptions[10];
 
 // One "tensor-type=GLOB=TYPE", or one "keep=GLOB" (then `type` is empty).
 struct TypeRule {
-  std::string text;  // as given, for messages
+  std::string text;  // as typed, for messages
   std::string glob;
   bool sees_output_name = false;
   std::optional<Dtype> type = {};
-  std::optional<Regex> regex = {};  // in place of the glob, on names in the output
+  std::optional<Regex> regex = {};  // instead of the glob, for names in the output
 };
 
-// Rules, asked which of them are about a tensor.
+// Rules, with a search for those that match a tensor.
 class TypeRules {
  public:
   TypeRules() = default;
   explicit TypeRules(std::vector<TypeRule> rules);
 
-  // Makes a regular expression of each type's glob that matches none of `tensors`, where it is one.
+  // Turns a type's glob that matches none of `tensors` into a regular expression if it is one.
   void take_regexes(const std::vector<Tensor>& tensors);
 
   size_t size() const { return rules_.size(); }
   const TypeRule& operator[](size_t i) const { return rules_[i]; }
-  // The numbers of those that match, ascending.
+  // The indices of matching rules, ascending.
   std::vector<uint32_t> matching(const Tensor& tensor) const;
 
  private:
   std::vector<TypeRule> rules_;
-  GlobList globs_;  // of all
+  GlobList globs_;  // of all rules
 };
 
 struct QuantizeOptions {
@@ -57,25 +56,24 @@ struct QuantizeOptions {
   TypeRules rules;
   MixtureOptions mixture_options;  // has_imatrix is left false
   bool allow_requantize = false;
-  bool searches = false;  // for the best blocks, where there is a search
-  std::string moments;    // a file for error feedback; empty: none
+  bool searches = false;  // search for the best blocks, if the type has a search
+  std::string moments;    // file for error feedback; empty: none
 };
 
-// The codec that stores `dtype` in a GGUF file and can be encoded; nullptr where there is none.
+// The codec that encodes `dtype` for a GGUF file; nullptr if there is none.
 const Codec* find_target_codec(Codecs codecs, Dtype dtype);
 
-// Fails: kUsage for a type that nothing is quantized to, naming those that are.
+// Fails: kUsage if a type is not a target of quantization, naming the targets.
 Result<QuantizeOptions> read_quantize_options(const OptionValues& options, Codecs codecs);
 
-// Changes of GGUF metadata by quantizing, as llama-quantize writes them.
+// Changes GGUF metadata as llama-quantize does when it quantizes.
 //
-//   all keys of the input, in order  | general.quantization_version | general.file_type
-//   without these and split.*        | quantize.imatrix.file .dataset .entries_count .chunks_count
+//   all other keys of the input,     | general.quantization_version | general.file_type
+//   in order, without split.*        | quantize.imatrix.file .dataset .entries_count .chunks_count
 //
-// The keys on the right are taken out of their old place and appended, so an input that was
-// quantized before changes its order. general.alignment is kept, and honored when the file is laid
-// out: llama-quantize keeps it too, but aligns to 32, so that its result does not load where the
-// key says otherwise.
+// The keys on the right move to the end, so the order of keys changes if the input was quantized
+// before. general.alignment is kept and determines the layout of the file. llama-quantize also
+// keeps it but always aligns to 32, so its result does not load if the key has another value.
 // Source: llama.cpp src/llama-quant.cpp, tools/quantize/quantize.cpp; gguf_set_kv in
 // ggml/src/gguf.cpp.
 

@@ -1,9 +1,9 @@
-// The quantize step: a GGUF checkpoint in, the one llama-quantize would write out.
+// The quantize step: changes a GGUF checkpoint into the one that llama-quantize would write.
 //
-// Changed are: the types of tensors (mixture.h), their order (by block, then by name), leading axes
-// of one, which are dropped, and a few keys (metadata.h). Everything else passes through.
-// A reader would expect a tensor made as BF16 by an earlier step to be quantized from its original
-// values; it is rounded to BF16 first, so that one run equals two.
+// It changes the types of tensors (mixture.h), their order (by block, then by name), leading axes
+// of length 1, which are dropped, and a few keys (metadata.h), and nothing else. A tensor that an
+// earlier step made as BF16 is rounded to BF16 before it is quantized, so that one run with both
+// steps equals two runs.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -34,33 +34,33 @@ namespace {
 using SharedWeights = std::shared_ptr<const ColumnWeights>;
 
 struct RuleUse {
-  uint64_t matches = 0;  // tensors that a rule names ...
-  uint64_t effects = 0;  // ... and that are not copied in any case
-  uint64_t wins = 0;     // ... and that no later rule names
+  uint64_t matches = 0;  // tensors that match the rule
+  uint64_t effects = 0;  // of these, tensors whose type it can change
+  uint64_t wins = 0;     // of these, tensors that no later rule matches
 };
 
-// State shared by all tensors, and counts for the notes.
+// State for all tensors, and counts for the notes.
 struct Job {
   const Context& context;
   const QuantizeOptions options;
-  const Imatrix* imatrix = nullptr;  // null, too, when it is empty
+  const Imatrix* imatrix = nullptr;  // null if there is none or it is empty
   std::vector<RuleUse> rule_uses = {};
   std::vector<std::string> without_weights = {};
-  std::vector<std::string> needing_weights = {};  // of a plan that is only shown
+  std::vector<std::string> needing_weights = {};  // tensors, for a plan that is only shown
   uint64_t searched = 0;                          // tensors
-  std::optional<Importance> moments = {};         // for error feedback, where they were given
+  std::optional<Importance> moments = {};         // for error feedback, if given
   std::string model_type = {};                    // general.architecture
   std::vector<std::string> without_moments = {};
-  uint64_t draft_layer = UINT64_MAX;  // the first for multi-token prediction
+  uint64_t draft_layer = UINT64_MAX;  // the first layer for multi-token prediction
 
-  // Weights that an adapter was added to, still in the types that they had: a person who adds to
-  // quantized weights knows that they are rounded again.
+  // Whether there are quantized weights with an added adapter: the user who adds one expects that
+  // they are rounded again.
   bool has_sums = false;
   std::set<std::string_view> sums_from = {}, sums_to = {};
   uint64_t sums = 0, requantized = 0;
 };
 
-// "q2_k or q3_k": the types that a search improves in this way.
+// "q2_k or q3_k": the types that have this kind of search.
 std::string types_with(SearchUse use) {
   std::vector<std::string> names;
   for (const DtypeInfo& type : kDtypeInfos) {
@@ -69,8 +69,8 @@ std::string types_with(SearchUse use) {
   return alternatives(names);
 }
 
-// Whether the rule's tensor would be stored otherwise without it. Mixtures of blocks choose types
-// one after another, so what a kept tensor would become is known of the others only.
+// Whether the rule can change the tensor's type. Mixtures of block types depend on earlier tensors,
+// so a kept tensor's type is known only for other mixtures.
 bool changes_type(const Job& job, const MixtureChooser& chooser, const Tensor& tensor,
                   const std::optional<Dtype>& type) {
   if (!may_quantize(tensor.name, tensor.shape)) return false;
@@ -79,7 +79,7 @@ bool changes_type(const Job& job, const MixtureChooser& chooser, const Tensor& t
   return is_block_type(base) || plain_dtype(*tensor.codec) != base;
 }
 
-// The last rule that names the tensor; nullptr when none does.
+// The last rule that matches the tensor; nullptr if there is none.
 const TypeRule* find_rule(Job& job, const MixtureChooser& chooser, const Tensor& tensor) {
   const std::vector<uint32_t> matching = job.options.rules.matching(tensor);
   for (const uint32_t i : matching) {
@@ -91,12 +91,12 @@ const TypeRule* find_rule(Job& job, const MixtureChooser& chooser, const Tensor&
   return &job.options.rules[matching.back()];
 }
 
-// ggml encodes these with column weights only.
+// ggml can encode these types only with column weights.
 bool has_only_weighted_search(Dtype type) {
   return type == Dtype::kIq1S || type == Dtype::kIq2Xxs || type == Dtype::kIq2Xs;
 }
 
-// Of a tensor that cannot be made without column weights. A plan that is only shown says so.
+// Fails if a tensor needs column weights that are missing. A plan that is only shown collects it.
 Status miss_weights(Job& job, const Tensor& tensor, Dtype target) {
   const bool has_none = job.imatrix == nullptr;
   if (has_none && job.context.is_only_shown) {
@@ -105,7 +105,7 @@ Status miss_weights(Job& job, const Tensor& tensor, Dtype target) {
   }
   std::string hint = has_none ? "--imatrix FILE (llama-imatrix makes one), or another type"
                               : "an importance matrix that has them, or another type";
-  // llama-imatrix does not run the layers that draft tokens.
+  // llama-imatrix does not run the layers for multi-token prediction.
   const auto layer = number_after(tensor.name, "blk.");
   if (!has_none && layer && *layer >= job.draft_layer) {
     hint = fmt::format("--tensor-type 'blk.{}.*=q8_0', or --no-mtp", *layer);
@@ -117,7 +117,7 @@ Status miss_weights(Job& job, const Tensor& tensor, Dtype target) {
       has_none ? "no importance matrix was given" : "the importance matrix has none");
 }
 
-// The column weights to encode `tensor` as `target` with; null for none.
+// The column weights for encoding `tensor` as `target`; null for none.
 Result<SharedWeights> weights_for(Job& job, const Tensor& tensor, Dtype target) {
   SharedWeights weights;
   if (job.imatrix != nullptr) CKPT_SET(weights, find_column_weights(*job.imatrix, tensor));
@@ -128,13 +128,13 @@ Result<SharedWeights> weights_for(Job& job, const Tensor& tensor, Dtype target) 
   return weights;
 }
 
-// Bits that an earlier step moves without rounding, and without a factor that goes elsewhere.
+// Whether an earlier step moves bits without rounding them, and without a separate factor.
 bool is_moved_alone(const Tensor& tensor) {
   const Scheme scheme = moved_scheme(tensor);
   return scheme == Scheme::kMxfp4 || scheme == Scheme::kPackedInt4;
 }
 
-// Their values are those of the tensor that they move from.
+// Returns the tensor before the move, because it has the same values.
 Tensor before_move(Tensor tensor) {
   if (!is_moved_alone(tensor)) return tensor;
   Recoded& recoded = std::get<Recoded>(tensor.origin);
@@ -159,7 +159,7 @@ Status check_requantize(const Job& job, const Tensor& tensor, Dtype from, Dtype 
       "made as {} by an earlier step; cannot become {} as well", info(from).name, info(to).name);
 }
 
-// An earlier step made it 16 bits wide: those bits are what quantizing would have read.
+// If an earlier step made the tensor 16 bits wide, quantizing reads values of this width.
 Result<Tensor> round_as_made(Tensor tensor, Dtype made) {
   if (tensor.is_stored() || (made != Dtype::kBF16 && made != Dtype::kF16)) return tensor;
   const Recoded& recoded = tensor.recoded();
@@ -175,7 +175,7 @@ Status set_moments(Job& job, Tensor& tensor) {
   return {};
 }
 
-// Its type is chosen now, and how it is encoded.
+// Sets the type and the encoding of a weight with an added adapter.
 void choose_type_of_sum(Job& job, Tensor& tensor, Dtype from, Dtype to) {
   Recoded& recoded = std::get<Recoded>(tensor.origin);
   recoded.options = {};
@@ -189,7 +189,7 @@ Result<Tensor> convert(Job& job, Tensor tensor, Dtype from, Dtype to) {
   const std::string place = fmt::format("tensor '{}'", tensor.name);
   CKPT_TRY(in(place, check_requantize(job, tensor, from, to)));
   CKPT_ASSIGN(SharedWeights weights, in(place, weights_for(job, tensor, to)));
-  // Embedding and output are exempt from the mixture's demand, but not from the search's.
+  // The mixture accepts embedding and output without column weights, but the search may need them.
   const bool is_exempt = !needs_column_weights(tensor.name, to, *job.options.mixture);
   if (weights == nullptr && is_exempt && has_only_weighted_search(to)) {
     CKPT_TRY(in(place, miss_weights(job, tensor, to)));
@@ -214,7 +214,7 @@ Result<Tensor> convert(Job& job, Tensor tensor, Dtype from, Dtype to) {
   return tensor;
 }
 
-// ggml counts the axes of a tensor up to the last that is not one.
+// Leading axes of length 1 are dropped, because ggml does not count them.
 Result<Tensor> drop_unit_axes(Tensor tensor) {
   std::vector<uint64_t> shape = tensor.shape;
   while (shape.size() > 1 && shape.front() == 1) shape.erase(shape.begin());
@@ -236,17 +236,17 @@ Result<Tensor> quantize_tensor(Job& job, MixtureChooser& chooser, Tensor tensor)
   if (is_kept) return convert(job, std::move(tensor), *from, *from);
   const std::optional<Dtype> given = rule == nullptr ? std::nullopt : rule->type;
   CKPT_ASSIGN(const Dtype to, chooser.choose({tensor.name, tensor.shape, *from, given}));
-  // Codes that to-gguf kept, which another quantized type would round a second time.
+  // Codes that to-gguf kept would be rounded again by another quantized type.
   if (!given && moved_scheme(tensor) == Scheme::kPackedInt4) return tensor;
   if (to != *from || is_lora_merge(tensor)) return convert(job, std::move(tensor), *from, to);
-  // Without a matrix even a copy is refused, as by llama-quantize: the file would claim one.
+  // Without a matrix a copy fails too, as in llama-quantize, because the file would claim one.
   if (job.imatrix == nullptr) {
     CKPT_TRY(in(fmt::format("tensor '{}'", tensor.name), weights_for(job, tensor, to)));
   }
   return tensor;
 }
 
-// A type that was asked for and reaches no tensor is mistyped; one to keep may be a habit.
+// A type that matches no tensor is probably mistyped; a keep option may be a habit.
 Status check_rules(const Job& job) {
   for (size_t i = 0; i < job.options.rules.size(); ++i) {
     const TypeRule& rule = job.options.rules[i];
@@ -275,7 +275,7 @@ void note_tensors(const Job& job, const std::vector<std::string>& names, std::st
   job.context.note("{} {} (the first: '{}')", counted(names.size(), "tensor"), what, names[0]);
 }
 
-// llama-quantize makes such a file, too; but who asked for 4 bits should know that these are 8.
+// llama-quantize writes such a file too, but users who request 4 bits should know about the 8 bits.
 void note_mxfp4(const Job& job, const std::vector<Tensor>& tensors) {
   if (job.options.mixture->file_type != FileType::kMxfp4Moe) return;
   const bool has_any = std::ranges::any_of(
@@ -304,9 +304,9 @@ Job make_job(QuantizeOptions options, const Context& context) {
   return {context, std::move(options), has_imatrix ? context.imatrix : nullptr, std::move(uses)};
 }
 
-// Requires: a checkpoint of format "gguf". Fails: kUsage for options and for requantizing without
-// leave; kCorrupt for metadata or an importance matrix that disagrees with the tensors;
-// kUnsupported for a tensor whose type cannot be decoded.
+// Requires: a checkpoint of format "gguf". Fails: kUsage for options and for quantized tensors
+// without allow-requantize; kCorrupt if metadata or an importance matrix contradict the tensors;
+// kUnsupported if a tensor's type cannot be decoded.
 Result<Checkpoint> quantize(Checkpoint checkpoint, const OptionValues& options,
                             const Context& context) {
   if (checkpoint.format != "gguf") {

@@ -1,9 +1,9 @@
-// The awq-fold-repair step: norms that ModelOpt folded AWQ scales into as if they multiplied by w,
-// although the model computes 1 + w (Qwen3.5, Qwen3-Next); awq_folds.h has the formulas.
+// The awq-fold-repair step: repairs norms into which ModelOpt folded AWQ scales as if they
+// multiplied by w, although the model computes 1 + w (Qwen3.5, Qwen3-Next); formulas: awq_folds.h.
 //
 //   norm           w s            ──▶ (1 + w) s - 1
 //   in_proj_a, in_proj_b, gates   ──▶ columns divided by s
-//   everything else, documents    ──▶ as they are
+//   everything else, documents    ──▶ unchanged
 #include "core/model/transform.h"
 #include "transforms/nvfp4/awq_folds.h"
 

@@ -10,34 +10,34 @@ namespace ckpt {
 namespace {
 
 constexpr uint64_t kMaxColumns = uint64_t{1} << 24;
-// Of each weight, for scales that its columns tell: a thousand rows of four thousand.
+// Values per weight from which scales are estimated: a thousand rows of four thousand.
 constexpr uint64_t kColumnSample = uint64_t{1} << 22;
-// Scales nearer to 1 than this are the rounding errors of the weights.
+// Differences from 1 below this are rounding errors of the weights.
 constexpr double kNoScale = 0.03;
-// A reader that no scale was worked into is the base's, to the last bit or nearly.
+// A reader without a folded scale equals the base's at least to this many dB.
 constexpr double kSameDb = 45;
 constexpr double kClose = 0.1;
-// Without a base: columns whose logarithms vary less than this were hardly divided; a slope above
-// that of nothing and below the 0.6 to 0.7 of sound folds.
+// Without a base: columns whose logarithms vary less than kSizesVary were hardly divided; sound
+// folds have slopes of 0.6 to 0.7, above kFollows.
 constexpr double kSizesVary = 0.002;
 constexpr double kFollows = 0.3;
 
 enum class FoldState : uint8_t {
   kNone,     // nothing was folded in
   kRight,    // folded as the norm computes
-  kWrong,    // w s where (1 + w) s - 1 was due
+  kWrong,    // w s instead of (1 + w) s - 1
   kUnclear,  // the norm differs from the base in another way
 };
 
 struct NormFold {
   NormReaders norm;
   FoldState state = FoldState::kNone;
-  std::vector<float> scales;               // s, one a column
-  std::vector<std::string> uncompensated;  // readers that miss their 1 / s
-  uint64_t lost_columns = 0;               // whose s nothing tells; taken as 1
+  std::vector<float> scales;               // s, one per column
+  std::vector<std::string> uncompensated;  // readers that were not divided by s
+  uint64_t lost_columns = 0;               // columns whose s is unknown; taken as 1
 };
 
-// Looks at every norm whose readers are quantized.
+// Examines every norm with quantized readers.
 class Finder {
  public:
   Finder(const Checkpoint& checkpoint, const MixedModel& model, const BaseWeights& base)
@@ -57,7 +57,7 @@ class Finder {
  private:
   const Tensor& tensor(size_t at) const { return checkpoint_.tensors[at]; }
 
-  // The weights W of the base against W' as stored, over all readers that a scale may have left.
+  // Compares the base's weights W with the stored W', over all readers that may have lost a scale.
   Result<std::vector<double>> column_scales(const NormFold& fold) const {
     ColumnSums sums;
     for (const std::string& reader : fold.norm.readers) {
@@ -75,7 +75,7 @@ class Finder {
     return out;
   }
 
-  // False when there is nothing to compare.
+  // Returns false if there is nothing to compare.
   Result<bool> compare_fold(NormFold& fold) {
     CKPT_ASSIGN(const std::vector<double> columns, column_scales(fold));
     const auto at = index_.find(fold.norm.norm + ".weight");
@@ -118,7 +118,7 @@ class Finder {
     }
   }
 
-  // The norm tells the scale to 8 bits where it tells it at all, and where it agrees.
+  // The norm gives the scale to 8 bits; used if it agrees with the column or nothing else is known.
   float scale_of(NormFold& fold, double column, double now, double before) const {
     const bool one_plus = adds_one_to_norms(model_.model_type) && fold.state == FoldState::kRight;
     const double from_norm = (now + (one_plus ? 1 : 0)) / (before + (one_plus ? 1 : 0));
@@ -149,7 +149,7 @@ class Finder {
   TensorIndex index_;
 };
 
-// (1 + w) s - 1 of the base's norm, in the type of the checkpoint's.
+// (1 + w) s - 1 for the base's norm w, in the type of the checkpoint's norm.
 Result<Tensor> repaired_norm(const Tensor& norm, const Tensor& original,
                              const std::vector<float>& scales) {
   CKPT_ASSIGN(Tensor out, with_op(original, AddScalar{1}));
@@ -203,8 +203,8 @@ std::string describe(const FoldRepair& repair) {
   return out;
 }
 
-// Where s was folded in soundly, 1 + w' is as much larger as the columns of W' are smaller: the
-// logarithms of both fall together. Where it was not, 1 + w' hardly moves.
+// After a sound fold 1 + w' grows as the columns of W' shrink, so their logarithms correlate. After
+// an unsound one 1 + w' hardly changes.
 Result<NameCount> suspect_norm_folds(const Checkpoint& checkpoint, const MixedModel& model) {
   NameCount out;
   if (!adds_one_to_norms(model.model_type)) return out;
@@ -235,7 +235,7 @@ Result<NameCount> suspect_norm_folds(const Checkpoint& checkpoint, const MixedMo
       xx += (x - mean_x / count) * (x - mean_x / count);
       xy += (x - mean_x / count) * (y - mean_y / count);
     });
-    // Columns of one size: nothing was divided that could have been folded wrongly.
+    // If columns have equal sizes, nothing was divided, so nothing was folded wrongly.
     if (count == 0 || xx < count * kSizesVary) continue;
     if (xy < kFollows * xx) out.add(norm.norm);
   }

@@ -1,11 +1,11 @@
-// The dequantize step: weights of every quantized kind back to plain floats.
+// The dequantize step: turns quantized weights of all kinds into plain floats.
 //
 //   P.weight U8 + _scale + _scale_2 [+ P.pre_quant_scale] ──▶ P.weight BF16
 //   P.input_scale, A.k_proj.k_scale, A.v_proj.v_scale     ──▶ dropped
 //   quantization_config, hf_quant_config.json             ──▶ dropped
 //
-// An AWQ weight is stored divided by pre_quant_scale, column by column, and the scale that would be
-// applied to its input has to be multiplied back into it.
+// An AWQ weight is stored with its columns divided by pre_quant_scale. Servers apply this scale to
+// the input; here it is multiplied into the columns again.
 #include <cmath>
 #include <map>
 
@@ -36,7 +36,7 @@ constexpr OptionRule kDequantizeOptions[] = {
 };
 constexpr uint64_t kMaxDequantizedColumns = uint64_t{1} << 24;
 
-using ColumnScales = std::map<std::string, const Tensor*>;  // by module
+using ColumnScales = std::map<std::string, const Tensor*>;  // by module name
 
 ColumnScales find_column_scales(const Checkpoint& checkpoint) {
   ColumnScales out;
@@ -47,7 +47,7 @@ ColumnScales find_column_scales(const Checkpoint& checkpoint) {
   return out;
 }
 
-// Multiplies the columns by what the input would have been multiplied by.
+// Multiplies the columns by the factors that servers apply to the input.
 Result<Tensor> fold(Tensor weight, const Tensor& scale) {
   if (scale.values() != weight.row_values()) {
     return corrupt("tensor '{}': {} values; its weight has {} columns", scale.name, scale.values(),
@@ -58,7 +58,7 @@ Result<Tensor> fold(Tensor weight, const Tensor& scale) {
                  ScaleColumns{std::make_shared<const std::vector<float>>(std::move(factors))});
 }
 
-// Later steps start from values of that type.
+// Later steps start from values of the type of `codec`.
 Result<Tensor> rounded(Tensor tensor, const Codec& codec) {
   const Dtype type = codec.parts[0].dtype;
   return type == Dtype::kF32 ? Result<Tensor>(std::move(tensor))
@@ -69,7 +69,7 @@ bool is_decoded(const Tensor& tensor) {
   return is_unpacked(tensor) || is_made_of_words(tensor) || tensor.has_scales();
 }
 
-// Those whose values stay what their codes say.
+// Weights whose values are exactly those of their codes.
 SourceWeights decoded_weights(const Checkpoint& checkpoint) {
   const ColumnScales scales = find_column_scales(checkpoint);
   SourceWeights out;
@@ -92,16 +92,16 @@ Result<std::vector<Tensor>> dequantized(const Checkpoint& checkpoint, const Code
       CKPT_ASSIGN(made, fold(std::move(made), *scale->second));
     }
     if (is_decoded(tensor)) CKPT_SET(made, rounded(std::move(made), codec));
-    made.home.clear();  // files grow: they are split again
+    made.home.clear();  // files grow, so they are split again
     out.push_back(std::move(made));
   }
   return out;
 }
 
-// Floats hide what was folded wrongly: nothing tells it once the codes are gone.
+// Fails if scales were folded wrongly, because this is not detectable once the codes are gone.
 Status check_folds(const Checkpoint& checkpoint) {
   const auto model = read_mixed_model(checkpoint);
-  if (!model || !may_have_awq(*model)) return {};  // then no AWQ of ModelOpt's
+  if (!model || !may_have_awq(*model)) return {};  // no AWQ by ModelOpt
   CKPT_ASSIGN(const NameCount suspects, suspect_norm_folds(checkpoint, *model));
   if (suspects.count() == 0) return {};
   return corrupt_hint(
@@ -121,8 +121,8 @@ Status set_dtype(Checkpoint& checkpoint, std::string_view name) {
   return {};
 }
 
-// Fails: kUsage for options; kUnsupported: weights whose scales are of no kind that is known;
-// kCorrupt: a pre_quant_scale that does not fit its weight.
+// Fails: kUsage for options; kUnsupported: weights with unknown scales; kCorrupt: a pre_quant_scale
+// that does not fit its weight.
 Result<Checkpoint> dequantize(Checkpoint checkpoint, const OptionValues& options,
                               const Context& context) {
   CKPT_TRY(expect_safetensors(checkpoint, "dequantize"));
@@ -141,7 +141,7 @@ Result<Checkpoint> dequantize(Checkpoint checkpoint, const OptionValues& options
   CKPT_TRY(note_second_rounding(checkpoint, weights, {"quantized weights", stay}, context));
   CKPT_ASSIGN(const bool was_quantized, remove_quant_config(checkpoint));
   if (was_quantized) CKPT_TRY(remove_expert_type(checkpoint));
-  // compressed-tensors' recipe tells how the weights were quantized
+  // The recipe of compressed-tensors describes the quantization, which is gone.
   checkpoint.remove_document("recipe.yaml");
   if (!was_quantized) context.note("dequantize: the checkpoint does not say that it is quantized");
   if (type != Dtype::kBF16) CKPT_TRY(set_dtype(checkpoint, torch_name(codec)));

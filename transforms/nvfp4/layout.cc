@@ -22,7 +22,7 @@ constexpr std::string_view kLayoutInputScale = ".input_scale";
 constexpr size_t kTensorScalePart = 2;
 constexpr size_t kNotedTensors = 256;
 
-// One side of the table in layout_config.h.
+// One column of the table in layout_config.h.
 struct Side {
   std::string_view name;
   Dialect dialect;
@@ -37,7 +37,7 @@ bool is_coded_as(const Tensor& tensor, Scheme scheme, Dialect dialect) {
   return tensor.codec->scheme == scheme && tensor.codec->dialect == dialect;
 }
 
-// "A.k_proj.k_scale" and "A.k_scale".
+// Converts between "A.k_proj.k_scale" and "A.k_scale".
 std::string cache_scale_name(std::string name, const Side& to) {
   for (const std::string_view which : {"k", "v"}) {
     const std::string ending = fmt::format(".{}_scale", which);
@@ -114,7 +114,7 @@ class LayoutConverter {
   }
 
  private:
-  // Its scales multiply on both sides; only their shape differs.
+  // Scales multiply in both layouts; only their shape differs.
   bool is_movable_fp8(const Tensor& tensor) const {
     return to_.scales_are_vectors && tensor.is_stored() &&
            is_coded_as(tensor, Scheme::kFp8Tensor, Dialect::kModelopt);
@@ -131,11 +131,11 @@ class LayoutConverter {
     const Tensor made = number(out.name, value);
     Stored& stored = std::get<Stored>(out.origin);
     stored.parts[kTensorScalePart] = made.stored().parts[0];
-    stored.part_shapes.clear();  // those of the other layout
+    stored.part_shapes.clear();  // belong to the other layout
     return out;
   }
 
-  // The reciprocal as a float, and how far values scaled by it are off.
+  // Returns the reciprocal as a float; records the error of values that are scaled by it.
   Result<float> reciprocal(const Tensor& scale, const std::string& belongs_to) {
     CKPT_ASSIGN(const std::vector<float> found, read_values(scale, 1));
     const float value = found.empty() ? 0 : found[0];
@@ -144,7 +144,7 @@ class LayoutConverter {
       return corrupt("tensor '{}' is {}; expected a number above zero whose reciprocal is one",
                      scale.name, value);
     }
-    // A product of two floats is exact as a double.
+    // The product of two floats is exact in a double.
     const double product = static_cast<double>(value) * static_cast<double>(out);
     ++scales_;
     if (product != 1) changes_.emplace_back(belongs_to, 1 / product - 1);
@@ -172,7 +172,7 @@ bool is_embedding(std::string_view module) {
   return last.find("embed") != std::string_view::npos || last == "wte" || last == "wpe";
 }
 
-// Fails when some layers have an input scale and others none: servers know no such model.
+// Fails if only some layers have an input scale, because servers cannot load such a model.
 Result<Nvfp4Modules> find_modules(const Checkpoint& checkpoint, const Side& side) {
   Nvfp4Modules out;
   std::set<std::string> linear, others, scaled, fp8_scaled;
@@ -238,7 +238,7 @@ Result<Checkpoint> change_layout(Checkpoint checkpoint, const OptionValues& opti
   modules.has_fp8_cache |= says_fp8_cache;
   CKPT_TRY(&to == &kModelopt ? write_modelopt_layout(checkpoint, modules)
                              : write_compressed_layout(checkpoint, modules));
-  // compressed-tensors' recipe tells how its own files were made.
+  // The recipe of compressed-tensors describes only its own files.
   checkpoint.remove_document("recipe.yaml");
   return checkpoint;
 }

@@ -1,7 +1,7 @@
-// The configurations of both layouts of NVFP4.
+// The configurations for both layouts of NVFP4.
 //
-// ModelOpt excludes by patterns, compressed-tensors ignores by module names, of which the joined
-// layers of a server each need their own.
+// ModelOpt excludes modules by patterns, compressed-tensors by names, and needs each name of the
+// layers that a server joins.
 #include "transforms/nvfp4/layout_config.h"
 
 #include "core/model/json_documents.h"
@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kConfigName = "config.json";
 constexpr std::string_view kFormat = "nvfp4-pack-quantized";
 constexpr std::string_view kFp8Format = "float-quantized", kMixedFormat = "mixed-precision";
-constexpr std::string_view kVersion = "0.19.0";  // of compressed-tensors, whose words these are
+constexpr std::string_view kVersion = "0.19.0";  // of compressed-tensors, whose format this is
 
 JsonText scheme(std::string_view dynamic, std::string_view observer) {
   return JsonText::object(
@@ -32,7 +32,7 @@ JsonText scheme(std::string_view dynamic, std::string_view observer) {
        {"zp_dtype", JsonText::null()}});
 }
 
-// A scale a tensor: FP8 layers, their inputs, the KV cache.
+// One scale per tensor: for FP8 layers, their inputs, the KV cache.
 JsonText fp8_scheme() {
   return JsonText::object({{"dynamic", JsonText::boolean(false)},
                            {"group_size", JsonText::null()},
@@ -51,7 +51,7 @@ JsonText make_group(std::string_view format, std::vector<std::string> targets, J
                            {"weights", std::move(weights)}});
 }
 
-// With FP8 layers in the same folder, layers of each kind go by their names.
+// If the folder also has FP8 layers, each group lists its layers by name.
 JsonText compressed_config(const Nvfp4Modules& modules) {
   const bool is_mixed = !modules.fp8.empty();
   JsonText groups = JsonText::object();

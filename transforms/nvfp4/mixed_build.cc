@@ -1,4 +1,4 @@
-// The tensors and documents of a plain NVFP4 checkpoint, from what was decided for each layer.
+// Makes the tensors and documents of a plain NVFP4 checkpoint from the decision for each layer.
 
 #include <set>
 
@@ -15,7 +15,7 @@ Tensor scalar(const Tensor& sibling, std::string name, float value, const MixedJ
   return out;
 }
 
-// The type that layers which are not quantized have.
+// The type of layers that are not quantized.
 const Codec& plain_type(const MixedJob& job) {
   for (size_t i = 0; i < job.plans.size(); ++i) {
     if (!job.model.layers[i].is_quantized()) return *job.weight(i).codec;
@@ -56,7 +56,7 @@ class Builder {
   }
 
  private:
-  // A layer's tensors: of NVFP4 whose scales change, its parts are entries of their own.
+  // Adds a layer's tensors; if an NVFP4 layer's scales change, its parts become separate tensors.
   Status encode_weights() {
     built_.resize(job_.plans.size());
     for (size_t i = 0; i < job_.plans.size(); ++i) {
@@ -126,11 +126,11 @@ class Builder {
   MixedJob& job_;
   std::map<size_t, size_t> by_tensor_, scales_;
   std::set<size_t> dropped_;
-  std::vector<std::vector<Tensor>> built_;  // by layer
+  std::vector<std::vector<Tensor>> built_;  // per layer
 };
 
-// Unquantized modules, as ModelOpt lists them; further entries of the source stay, unless one
-// names a layer that is quantized now.
+// Unquantized modules, as ModelOpt lists them; other entries of the source stay unless they name a
+// layer that is quantized now.
 std::vector<std::string> excluded_modules(const MixedJob& job,
                                           const std::vector<std::string>& plain,
                                           const std::vector<std::string>& quantized) {
@@ -158,7 +158,7 @@ Status write_documents(MixedJob& job) {
     const bool stays = job.plans[i].action == LayerAction::kPlain;
     (stays ? plain : quantized).push_back(layer.module);
   }
-  // Weights of more or fewer axes that are not linear layers here: convolutions, stacks of experts.
+  // Weights with other numbers of axes are not linear layers: convolutions, stacks of experts.
   for (const Tensor& tensor : job.checkpoint.tensors) {
     if (tensor.shape.size() < 3) continue;
     if (tensor.name.ends_with(kWeight)) {

@@ -1,17 +1,18 @@
-// Where AWQ's pre_quant_scale p of a layer goes, which servers of plain NVFP4 do not know.
+// Moves AWQ's pre_quant_scale p of each layer elsewhere, because servers of plain NVFP4 ignore it.
 //
 //   all ones                         dropped
-//   {q, k, v}, {gate, up} of a norm  the norm times p, other readers of the norm divided by p
+//   {q, k, v}, {gate, up} of a norm  norm multiplied by p, its other readers divided by p
 //   down_proj                        rows of up_proj
-//   o_proj                           rows of v_proj: what the heads that share a value head have in
-//                                    common, c; columns of o_proj: the rest, p / c
-//   linear_attn.out_proj             linear_attn.norm: what all heads have in common; the rest
+//   o_proj                           rows of v_proj: the factor c that heads with the same value
+//   head
+//                                    share; columns of o_proj: the rest, p / c
+//   linear_attn.out_proj             linear_attn.norm: the factor of all heads; columns: the rest
 //   everything else                  columns of the layer itself
 //
-// Rows of an NVFP4 layer cost its block scales a rounding (5e-4 of squared error), columns cost all
-// values one (8e-3). So what can go to another layer goes there, unless measuring says otherwise.
-// An error in a column counts as much as its input is large, which is what p tells: inputs times p
-// are about equal, so columns are weighed by 1 / p^2.
+// Scaling the rows of an NVFP4 layer rounds its block scales again (squared error 5e-4), scaling
+// columns rounds all values (8e-3). So factors move to other layers if possible, unless a
+// measurement says otherwise. An error in a column counts in proportion to its input; inputs times
+// p are about equal, so columns are weighted by 1 / p^2.
 
 #include <algorithm>
 #include <cmath>
@@ -25,16 +26,16 @@ namespace ckpt {
 namespace {
 
 constexpr uint64_t kMaxFoldColumns = uint64_t{1} << 24;
-constexpr double kRescaleCost = 5.5e-4;  // relative squared error of block scales rounded again
+constexpr double kRescaleCost = 5.5e-4;  // relative squared error of rounding block scales again
 
 bool is_ones(const Factors& factors) {
   return std::ranges::all_of(factors, [](float factor) { return factor == 1; });
 }
 
-// Rows of the layer before and what they cannot take.
+// Factors for the rows of the preceding layer, and the rest.
 struct Split {
-  Factors common;    // one a row
-  Factors residual;  // one a column of the layer behind; empty: nothing is left
+  Factors common;    // one per row
+  Factors residual;  // one per column of the following layer; empty: nothing is left
 };
 
 class Folder {
@@ -79,7 +80,7 @@ class Folder {
 
   // ---- norms -----------------------------------------------------------------------------------
 
-  // The scale that all quantized readers have; empty when one has none or another.
+  // The scale that all quantized readers share; empty if they have none or different ones.
   Factors common_scale(const NormReaders& norm) const {
     const Factors* scale = nullptr;
     for (const std::string& reader : norm.readers) {
@@ -129,7 +130,7 @@ class Folder {
 
   // ---- the layer before ------------------------------------------------------------------------
 
-  // True when the scale of `layer` has gone, wholly or as far as it could.
+  // Returns true if the scale of `layer` has moved, entirely or as far as possible.
   Result<bool> fold_into_previous(size_t layer) {
     const std::string& module = job_.model.layers[layer].module;
     if (!has_known_layers(job_.model.model_type)) return false;
@@ -147,8 +148,8 @@ class Folder {
     return fold_into_head_norm(layer, parent + "norm");
   }
 
-  // The common factor of columns in the same place of `repeat` neighboring heads of `width`, as a
-  // geometric mean: columns are [groups, repeat, width], rows [groups, width].
+  // The common factor of columns at the same position in `repeat` neighboring heads of `width`, as
+  // their geometric mean: columns are [groups, repeat, width], rows [groups, width].
   static Split split(const Factors& scale, uint64_t groups, uint64_t repeat, uint64_t width) {
     Split out{Factors(groups * width), Factors(scale.size())};
     for (uint64_t group = 0; group < groups; ++group) {
@@ -207,7 +208,7 @@ class Folder {
   }
 
   void set_split(size_t layer, const Split& parts, const std::string& where) {
-    // common, once a column
+    // `common`, one value per column
     plan(layer).taken =
         parts.residual.empty() ? scales_[layer] : multiply(scales_[layer], invert(parts.residual));
     if (parts.residual.empty()) {
@@ -220,7 +221,7 @@ class Folder {
     }
   }
 
-  // An FP8 KV cache sees values that are larger by at most the largest factor.
+  // The values in an FP8 KV cache grow by at most the largest factor.
   Status raise_value_scale(const std::string& previous, const Factors& common) {
     const float largest = *std::ranges::max_element(common);
     const auto at = index_.find(previous + ".v_scale");
@@ -234,7 +235,7 @@ class Folder {
 
   // ---- measuring -------------------------------------------------------------------------------
 
-  // Whether the layer comes out nearer when `parts.common` goes elsewhere at the price of `cost`.
+  // Whether the layer gets closer to its values if `parts.common` moves elsewhere at this cost.
   Result<bool> is_better(size_t layer, const Split& parts, double cost) {
     if (parts.residual.empty()) return true;
     CKPT_ASSIGN(const double apart, error_of(layer, parts.residual));
@@ -242,8 +243,8 @@ class Folder {
     return apart + cost < alone;
   }
 
-  // Relative squared error of the layer encoded with `columns` as the rest of its scale, as its
-  // inputs weigh it.
+  // Relative squared error of the layer encoded with `columns` as the rest of its scale, weighted
+  // by its inputs.
   Result<double> error_of(size_t layer, const Factors& columns) {
     const LayerPlan saved = plan(layer);
     plan(layer).columns = columns;
@@ -266,7 +267,7 @@ class Folder {
 
   MixedJob& job_;
   TensorIndex index_;
-  std::vector<Factors> scales_;  // by layer: what has found no place yet
+  std::vector<Factors> scales_;  // per layer: factors that have not moved yet
 };
 
 }  // namespace

@@ -1,12 +1,11 @@
-// Layers that servers join get one algorithm, one weight_scale_2 and one input_scale.
+// Layers that servers join get the same algorithm, weight_scale_2 and input_scale.
 //
 //   FP8 input_scale = amax / 448    NVFP4 input_scale = amax / 2688; the largest of the group
-//   weight_scale_2 = t of the group's NVFP4 layers when all others fit below 2688 t; else 2^n t,
-//   and the NVFP4 layers' block scales divided by 2^n, which is exact
+//   weight_scale_2 = t of the group's NVFP4 layers if all others fit below 2688 t; else 2^n t, with
+//   the block scales of the NVFP4 layers divided by 2^n, which is exact
 //
-// Experts' gate and up share weight_scale_2 inside one expert, and input_scale over all experts of
-// a layer. A server runs all experts of a layer alike, so that one of them that must stay plain
-// takes the others along.
+// Gate and up of one expert share weight_scale_2, and of all experts in a layer input_scale. A
+// server runs all experts of a layer in one way, so if one must stay plain, all do.
 
 #include <algorithm>
 #include <cmath>
@@ -26,7 +25,7 @@ constexpr float kNvfp4Divisor = 2688, kFp8Divisor = 448;
 constexpr uint32_t kBlock = 16;
 constexpr uint64_t kMaxScales = uint64_t{1} << 26;
 
-using Members = std::vector<size_t>;  // layers
+using Members = std::vector<size_t>;  // indices of layers
 
 float largest(const Factors& factors) {
   return factors.empty() ? 1 : *std::ranges::max_element(factors);
@@ -83,7 +82,7 @@ class LayerGrouper {
     return {};
   }
 
-  // All blocks of 16 columns have one factor: block scales can take it.
+  // Whether each block of 16 columns has one factor, so that the block scales can hold it.
   bool fits_blocks(const Factors& columns) const {
     for (size_t i = 0; i < columns.size(); ++i) {
       if (columns[i] != columns[i / kBlock * kBlock]) return false;
@@ -110,7 +109,7 @@ class LayerGrouper {
     }
   }
 
-  // Weights alone, when no layer has a scale for its inputs.
+  // Sets the algorithm for weights only if no layer has an input scale.
   void find_algo() {
     bool any = false;
     for (size_t i = 0; i < job_.plans.size(); ++i) {
@@ -172,7 +171,7 @@ class LayerGrouper {
     return values[0];
   }
 
-  // Of what a layer will be encoded from. FP8 scales say it: the largest value is stored as 448.
+  // Largest magnitude of the values to encode. FP8 scales give it: they store it as 448.
   Result<float> amax_of(size_t at) const {
     const LayerPlan& found = job_.plans[at];
     if (layer(at).kind == LayerKind::kFp8) {
@@ -208,7 +207,7 @@ class LayerGrouper {
       CKPT_ASSIGN(const float amax, in(module(i), amax_of(i)));
       needed = std::max(needed, amax / kNvfp4Divisor);
     }
-    // Above by less than a block scale can tell counts as equal.
+    // A difference smaller than the resolution of block scales does not count.
     float shared = adopted;
     while (shared * 1.0001f < needed) shared *= 2;
     if (!(shared > 0x1p-100f && shared < 0x1p100f)) {
@@ -224,8 +223,8 @@ class LayerGrouper {
     return {};
   }
 
-  // The magnitude that the codec makes `scale` of. Every scale that an exporter computed has one,
-  // divided as it divided; another is raised by its last bits until it has one.
+  // Finds a magnitude for which the codec computes `scale`. Every scale from an exporter has one,
+  // by the same division; any other scale is increased by its last bits until it has one.
   SharedScale reach(float scale) const {
     const ScaleSearch search = job_.options.encode.search;
     const bool leaves_room = search == ScaleSearch::kFourOverSix || search == ScaleSearch::kBest;
@@ -259,7 +258,7 @@ class LayerGrouper {
 
   // ---- inputs ----------------------------------------------------------------------------------
 
-  // Maxima of activations are bfloat16 numbers, mostly: the one that gives the scale, if it does.
+  // Maxima of activations are usually bfloat16: returns such a number if it gives the same scale.
   static float exact_amax(const InputAmax& scale) {
     const float near = float_from_bf16(bf16_from_float(scale.amax()));
     const bool fits = scale_from_amax(near, scale.divisor, false) == scale.value ||

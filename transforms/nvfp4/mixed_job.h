@@ -1,15 +1,15 @@
-// The action for each layer on the way to plain NVFP4: decided by mixed_folds, mixed_groups, made
-// by mixed_build.
+// The plan for each layer on the way to plain NVFP4: mixed_folds and mixed_groups decide,
+// mixed_build executes.
 //
-//   NVFP4                      ──▶ as it is                       kKeep
-//   NVFP4, its block scales    ──▶ codes as they are, scales      kRescale
-//     must change                  rounded again
+//   NVFP4                      ──▶ unchanged                      kKeep
+//   NVFP4 with changing        ──▶ same codes, scales             kRescale
+//     block scales                 rounded again
 //   FP8, AWQ with a scale left ──▶ requantized                    kRequantize
-//   what must be excluded      ──▶ floats                         kPlain
+//   excluded layers            ──▶ floats                         kPlain
 //
-// With rows r, columns c and taken t of a layer and D its decoded weight, what is encoded is
+// For rows r, columns c and taken t of a layer with the decoded weight D, this is encoded:
 //   r_i D_ij c_j       or from the base's weight W       r_i W_ij / t_j
-// because D_ij c_j t_j = W_ij: c is what stays of the layer's own scale, t went to another layer.
+// because D_ij c_j t_j = W_ij: c is the part of the scale that stays, t has moved to another layer.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,7 @@ struct MixedOptions {
 enum class LayerAction : uint8_t { kKeep, kRescale, kRequantize, kPlain };
 using Factors = std::vector<float>;  // empty: all 1
 
-// A weight_scale_2 that is given, as the codec computes it from a largest magnitude.
+// A given weight_scale_2, with the magnitude from which the codec computes it.
 struct SharedScale {
   float scale = 0, amax = 0;
   bool cpu_rounding = false;
@@ -41,15 +41,15 @@ struct SharedScale {
 struct LayerPlan {
   LayerAction action = LayerAction::kKeep;
   Factors rows, columns, taken;
-  Factors block_columns;              // kRescale: a factor for each block of 16 columns
-  float scale_factor = 1;             // kRescale: of all block scales, with rows and block_columns
+  Factors block_columns;              // kRescale: one factor per block of 16 columns
+  float scale_factor = 1;             // kRescale: for all block scales, besides the others
   float tensor_scale = 0;             // kRescale: weight_scale_2
-  std::optional<SharedScale> shared;  // kRequantize: of the NVFP4 layers it is joined with
-  std::vector<size_t> peers;          // layers whose largest magnitude counts too
-  float input_factor = 1;             // the inputs grow by it at most
-  std::optional<float> input_scale;   // new
-  std::optional<Tensor> base;         // whose weight is encoded
-  std::string how;                    // what was done with its scale
+  std::optional<SharedScale> shared;  // kRequantize: scale of the joined NVFP4 layers
+  std::vector<size_t> peers;          // layers whose magnitudes also count for the scale
+  float input_factor = 1;             // the largest growth of the inputs
+  std::optional<float> input_scale;   // new scale, if it changes
+  std::optional<Tensor> base;         // if set, its weight is encoded
+  std::string how;                    // the change of its scale, for messages
   bool is_changed() const { return action != LayerAction::kKeep; }
 };
 
@@ -59,8 +59,8 @@ struct MixedJob {
   const MixedOptions& options;
   const Context& context;
   const BaseWeights* base = nullptr;
-  std::vector<LayerPlan> plans;  // one a layer of the model
-  std::string algo = "NVFP4";    // what all become
+  std::vector<LayerPlan> plans;  // one per layer of the model
+  std::string algo = "NVFP4";    // the algorithm of all layers
 
   Tensor& weight(size_t layer) { return checkpoint.tensors[model.layers[layer].weight]; }
   const Tensor& weight(size_t layer) const {
@@ -68,36 +68,34 @@ struct MixedJob {
   }
 };
 
-// a times b, where empty is all 1.
+// Multiplies a by b; empty means all 1.
 Factors multiply(const Factors& a, const Factors& b);
 Factors invert(const Factors& factors);
 std::shared_ptr<const Factors> share(Factors factors);
 
-// Finds the layers that can be taken from the base. Fails: kIo.
+// Finds the layers whose weights the base contains. Fails: kIo.
 Status match_base(MixedJob& job);
-// The weight that `layer` computes with now: decoded, its scale multiplied in.
+// The present weight of `layer`: decoded and multiplied by its scale.
 Result<Tensor> effective_weight(const MixedJob& job, size_t layer);
-// The values that `layer` is encoded from; floats, not yet encoded: of the base where the plan has
-// its weight.
+// The values from which `layer` will be encoded, as floats; the base's if the plan has its weight.
 Result<Tensor> target_of(const MixedJob& job, size_t layer);
-// Tensors of a layer as they will be written: the weight of a kRequantize one, the block scales of
-// a kRescale one.
+// The tensor to be written: the weight for kRequantize, the block scales for kRescale.
 Result<Tensor> encoded_weight(const MixedJob& job, size_t layer);
 Result<Tensor> rescaled_blocks(const MixedJob& job, size_t layer);
 
-// Moves pre_quant_scales out of layers: into norms, into the layer before; what is left becomes
+// Moves pre_quant_scales from layers into norms and preceding layers; the rest becomes
 // LayerPlan::columns. Fails: kCorrupt: scales that are not positive numbers; kIo.
 Status fold_scales(MixedJob& job);
 
-// Decides actions; layers that servers join get one algorithm, weight scale and input scale. Fails:
-// kCorrupt: partners that are missing; kIo.
+// Decides the actions. Joined layers get the same algorithm, weight scale and input scale. Fails:
+// kCorrupt: a layer lacks its partner; kIo.
 Status assign_layer_actions(MixedJob& job);
 
-// Measures and notes what was done, layer by layer; before the tensors are built. Fails:
-// kUnsupported: a layer falls below fail_below_db; kIo.
+// Measures and notes the changes, layer by layer, before the tensors are built. Fails:
+// kUnsupported: a layer is below fail_below_db; kIo.
 Status report_layers(const MixedJob& job);
 
-// Changes tensors and documents. Fails: kCorrupt: config.json.
+// Changes tensors and documents as planned. Fails: kCorrupt: config.json.
 Status build_nvfp4(MixedJob& job);
 
 }  // namespace ckpt

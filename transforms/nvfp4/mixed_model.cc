@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kAlgos[] = {
     "NVFP4",     "NVFP4_AWQ",  "W4A16_NVFP4", "FP8", "FP8_PER_CHANNEL_PER_TOKEN",
     "FP8_PB_WO", "FP8_PB_REAL"};
-// Entries that belong to a weight; seen alone, they did not fit it.
+// Endings of tensors that belong to a weight but did not fit it, if they are separate here.
 constexpr std::string_view kLeftOver[] = {
     ".weight_scale",        ".weight_scale_2",  ".weight_scale_inv",  ".weight_packed",
     ".weight_global_scale", ".svdquant_lora_a", "_proj_weight_scale", "_proj_weight_scale_2"};
@@ -30,7 +30,7 @@ std::string describe(const Tensor& tensor) {
   return fmt::format("{} [{}]", tensor.codec->name, fmt::join(tensor.shape, ", "));
 }
 
-// A weight of codes whose scales the reader could not join to it.
+// Describes a weight of codes that the reader could not join with its scales.
 Failure unjoined(const Checkpoint& checkpoint, const TensorIndex& index, const Tensor& weight) {
   std::string found;
   for (const std::string_view ending : {"_scale", "_scale_2"}) {
@@ -121,7 +121,7 @@ Result<std::vector<MixedLayer>> find_layers(const Checkpoint& checkpoint,
   return out;
 }
 
-// Entries name layers, or what holds them: "….mlp.experts".
+// Checks that each entry names a layer, or a module that contains layers: "….mlp.experts".
 Status check_listed(const MixedModel& model, const TensorIndex& index) {
   for (const auto& [name, algo] : model.config.layers) {
     CKPT_TRY(check_algo(algo.name, fmt::format("quantized_layers: '{}'", name)));

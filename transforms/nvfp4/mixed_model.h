@@ -1,8 +1,7 @@
-// The linear layers of a ModelOpt checkpoint with what each is stored as, checked against what its
-// documents say.
+// The linear layers of a ModelOpt checkpoint and the format of each, compared with its documents.
 //
-// Tensors win over documents. A layer is what its weight is stored as; a label NVFP4_AWQ without a
-// pre_quant_scale is an NVFP4 layer whose scale was folded before.
+// Tensors take precedence over documents: the stored weight decides the kind of a layer. If a layer
+// is labeled NVFP4_AWQ but has no pre_quant_scale, it is NVFP4 with an already folded scale.
 #pragma once
 
 #include <map>
@@ -17,42 +16,42 @@
 
 namespace ckpt {
 
-// Which layers read the output of a norm, and how a norm multiplies.
+// The layers that read the output of a norm, and the form of the norm.
 //
-//   plain norm     y = x̂ w            scale s folded in:   w' = w s
+//   plain norm     y = x̂ w            with a folded scale s:   w' = w s
 //   1 + w norm     y = x̂ (1 + w)                           w' = (1 + w) s - 1
 //
-// Qwen3.5, Qwen3-Next and Gemma store norms of the second kind; nothing in the file says so but the
-// model's type. linear_attn.norm of those models is a plain one.
+// Qwen3.5, Qwen3-Next and Gemma store norms of the second form; only the model's type reveals it.
+// linear_attn.norm of these models has the plain form.
 // Source: huggingface/transformers src/transformers/models/{qwen3_5,qwen3_next,gemma3}/
 // modeling_*.py (the classes *RMSNorm and *RMSNormGated).
 
-// Finds tensors by name; the checkpoint's list must not change meanwhile.
+// Finds tensors by name; the checkpoint's list must not change in the meantime.
 class TensorIndex {
  public:
   explicit TensorIndex(const std::vector<Tensor>& tensors);
-  // Position in the list.
+  // The position in the list.
   std::optional<size_t> find(std::string_view name) const;
   bool has(std::string_view name) const { return find(name).has_value(); }
-  // Names that begin with `prefix`, sorted.
+  // The sorted names that begin with `prefix`.
   std::vector<std::string> starting_with(std::string_view prefix) const;
 
  private:
   std::map<std::string, size_t, std::less<>> positions_;
 };
 
-// Models whose decoder layers are known: a norm, attention, a norm, gate and up and down; only in
-// them scales are moved from one tensor to another. `model_type` is the language model's.
+// Models with known decoder layers: a norm, attention, a norm, gate, up and down. Scales are moved
+// only in such models. `model_type` is the language model's.
 bool has_known_layers(std::string_view model_type);
 // Whether their norms multiply by 1 + w.
 bool adds_one_to_norms(std::string_view model_type);
 
-// A norm, and the modules that read what it gives.
+// A norm, and the modules that read its output.
 struct NormReaders {
   std::string norm;  // "model.layers.0.input_layernorm", without ".weight"
   std::vector<std::string> readers;
 };
-// All norms in front of linear layers, in the order of their names; empty for unknown models.
+// All norms before linear layers, sorted by name; empty for unknown models.
 std::vector<NormReaders> find_norm_readers(const TensorIndex& index, std::string_view model_type);
 
 enum class LayerKind : uint8_t { kPlain, kFp8, kNvfp4 };
@@ -60,7 +59,7 @@ enum class LayerKind : uint8_t { kPlain, kFp8, kNvfp4 };
 struct MixedLayer {
   std::string module;
   LayerKind kind = LayerKind::kPlain;
-  size_t weight = 0;  // into Checkpoint::tensors, as the others
+  size_t weight = 0;  // indices into Checkpoint::tensors
   std::optional<size_t> input_scale = {}, pre_quant_scale = {};
 
   bool is_quantized() const { return kind != LayerKind::kPlain; }
@@ -78,15 +77,15 @@ struct MixedModel {
   const MixedLayer* find(std::string_view module) const;
 };
 
-// Fails: kUnsupported: no ModelOpt configuration, an algorithm that has no way to NVFP4, stacks of
-// quantized experts, weights that a step before encodes; kCorrupt: weights whose scales are missing
-// or of another shape, a layer of quantized_layers without quantized tensors.
+// Fails: kUnsupported: no ModelOpt configuration, an algorithm that cannot become NVFP4, stacks of
+// quantized experts, or weights that an earlier step encodes; kCorrupt: scales are missing or have
+// another shape, or a layer of quantized_layers is not quantized.
 Result<MixedModel> read_mixed_model(const Checkpoint& checkpoint);
 
-// Whether AWQ may have scaled columns of it, and an exporter have folded the scales into norms.
+// Whether AWQ may have scaled columns, and an exporter may have folded the scales into norms.
 bool may_have_awq(const MixedModel& model);
 
-// The values of a small tensor that must all be finite and above zero. Fails: kCorrupt, kIo.
+// The values of a small tensor, all finite and above zero. Fails: kCorrupt, kIo.
 Result<std::vector<float>> read_scales(const Tensor& tensor, uint64_t limit_values);
 
 }  // namespace ckpt

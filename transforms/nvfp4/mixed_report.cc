@@ -1,11 +1,10 @@
-// The report of mixed-to-nvfp4 about the layers it changed: what was done with each and how far its
-// values lie from the base's, or, without a base, from their former values.
-//
+// The report of mixed-to-nvfp4 about the changed layers: what was done with each, and how far its
+// values are from the base's or, without a base, from the previous values.
 //   model.layers.0.mlp.down_proj: NVFP4_AWQ -> NVFP4 (…), 20.1 dB before, 19.4 dB after
 //
-// A signal-to-noise ratio is over the weight as the layer computes with it now, with the factors
-// that moved to or from other layers taken into account. Without a base "after" is the loss of this
-// step alone, which adds to what the source had lost.
+// The signal-to-noise ratio compares the weights as the layers now compute with them, including
+// factors moved to or from other layers. Without a base, "after" is the loss of this step only, in
+// addition to that of the source.
 
 #include <algorithm>
 
@@ -46,7 +45,7 @@ class Reporter {
     return found.action != LayerAction::kPlain || !found.columns.empty() || !found.rows.empty();
   }
 
-  // The values that the layer should have: the base's, or those it had, with all factors.
+  // Compares with the expected values: the base's or the previous ones, including all factors.
   Result<ValueError> measure(size_t layer) const {
     const LayerPlan& found = plan(layer);
     if (found.action == LayerAction::kRescale) {

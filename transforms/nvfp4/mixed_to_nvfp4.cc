@@ -1,15 +1,15 @@
-// The mixed-to-nvfp4 step: checkpoints of FP8, NVFP4 and NVFP4_AWQ layers become plain NVFP4, which
-// every server takes.
+// The mixed-to-nvfp4 step: turns checkpoints with FP8, NVFP4 and NVFP4_AWQ layers into plain NVFP4,
+// which every server reads.
 //
-//   NVFP4                     as it is, bit for bit
-//   NVFP4_AWQ                 pre_quant_scale folded into the layer or norm before where that is
+//   NVFP4                     unchanged, bit for bit
+//   NVFP4_AWQ                 pre_quant_scale folded into the preceding layer or norm if that is
 //                             exact; the rest into the columns, requantized
-//   FP8                       requantized, from the base where there is one; or plain
-//   joined by servers         one algorithm, weight_scale_2 and input_scale
+//   FP8                       requantized, from the base if available; or plain floats
+//   joined by servers         the same algorithm, weight_scale_2 and input_scale
 //   documents                 one quant_algo with exclude_modules, the same in both
 //
-// Dropping pre_quant_scale or renaming the algorithm gives wrong products, since weights are stored
-// divided by it.
+// Merely dropping pre_quant_scale or renaming the algorithm would give wrong products, because
+// weights are stored divided by it.
 #include <algorithm>
 
 #include "core/model/transform.h"
@@ -56,7 +56,7 @@ bool is_plain_nvfp4(const MixedModel& model) {
          });
 }
 
-// Norms that an exporter folded AWQ scales into wrongly: fixed with a base, else told.
+// Repairs norms with wrongly folded AWQ scales if there is a base; otherwise reports them.
 Status fix_norms(Checkpoint& checkpoint, const MixedModel& model, const BaseWeights* base,
                  const Context& context) {
   if (!may_have_awq(model)) return {};
@@ -74,8 +74,8 @@ Status fix_norms(Checkpoint& checkpoint, const MixedModel& model, const BaseWeig
   return {};
 }
 
-// Fails: kUsage for options; kUnsupported and kCorrupt as read_mixed_model says; kCorrupt: layers
-// whose partners are missing.
+// Fails: kUsage for options; kUnsupported and kCorrupt as read_mixed_model; kCorrupt: a layer lacks
+// its partner.
 Result<Checkpoint> mixed_to_nvfp4(Checkpoint checkpoint, const OptionValues& options,
                                   const Context& context) {
   const MixedOptions parsed = mixed_options(options);

@@ -1,4 +1,4 @@
-// Weights on the way to plain NVFP4 before they are encoded, and where the base has them.
+// Weights before they are encoded as plain NVFP4, and the search for them in the base.
 
 #include "core/base/counted.h"
 #include "core/chunks/evaluate.h"
@@ -8,7 +8,7 @@ namespace ckpt {
 namespace {
 
 constexpr uint64_t kMaxMixedColumns = uint64_t{1} << 24;
-// Weights of the base that fit worse belong to another model; FP8 and NVFP4 are at 20 to 35.
+// Below this, weights are of another model; FP8 and NVFP4 reach 20 to 35 dB.
 constexpr double kSameWeightsDb = 10;
 
 Result<Tensor> with_factors(Tensor tensor, const Factors& rows, const Factors& columns) {
@@ -17,7 +17,7 @@ Result<Tensor> with_factors(Tensor tensor, const Factors& rows, const Factors& c
   return with_op(std::move(tensor), ScaleColumns{share(columns)});
 }
 
-// As floats of 32 bits: nothing is rounded until the codec rounds.
+// Makes it 32-bit floats, so that only the codec rounds.
 Result<Tensor> as_floats(const MixedJob& job, Tensor tensor) {
   return recode(std::move(tensor), plain_codec(job.context.codecs, Dtype::kF32));
 }

@@ -1,4 +1,4 @@
-// Which modules read the output of each norm, in models of the Llama and Qwen kind.
+// Finds the modules that read each norm's output, in models like Llama and Qwen.
 #include <algorithm>
 
 #include "core/base/find.h"

@@ -1,17 +1,17 @@
-// bitsandbytes: 4-bit floats by a table, in blocks of a flat weight, and 8 bits with scales of
-// rows.
+// bitsandbytes: 4-bit floats by a table, in blocks of a flattened weight, and 8 bits with a scale
+// per row.
 //
-//   P.weight U8 [values / 2, 1]              two codes a byte, the first one high
+//   P.weight U8 [values / 2, 1]              two codes per byte, high bits first
 //   P.weight.quant_state.bitsandbytes__nf4   JSON: blocksize, shape, nested_blocksize,
 //   nested_offset P.weight.quant_map F32 [16]              value = map[code] x absmax[block]
 //   P.weight.absmax F32 [blocks]
-//   or of two levels: absmax U8, nested_quant_map F32 [256], nested_absmax F32
+//   or in two levels: absmax U8, nested_quant_map F32 [256], nested_absmax F32
 //                                            absmax = map[code] x nested_absmax[block] + offset
 //
 //   P.weight I8 [N, K], P.SCB F32 [N]        value = code x SCB x (1 / 127), P.weight_format 0
 //
-// Values are F32, each operation rounded once. Note: the type of P.weight can be another that has
-// the same bytes (bnb_4bit_quant_storage).
+// Values are F32; each operation rounds once. Note: P.weight may have another type with the same
+// bytes (bnb_4bit_quant_storage).
 // Source: bitsandbytes functional.py (QuantState, dequantize_4bit, int8_vectorwise_dequant).
 #include <cmath>
 
@@ -70,7 +70,7 @@ Result<std::shared_ptr<const std::vector<float>>> read_map(const Tensor& map, ui
   return std::make_shared<const std::vector<float>>(std::move(values));
 }
 
-// One for each block of the weight, in F32 or as codes of their own.
+// The largest magnitude of each block, in F32 or as codes themselves.
 Result<Slice> largest_of_blocks(const PackedJob& job, const Tensor& weight, const BitsState& state,
                                 PackedWeight& out) {
   CKPT_ASSIGN(const Tensor* absmax, job.need(weight.name + ".absmax", weight));
@@ -110,13 +110,13 @@ Result<Slice> largest_of_blocks(const PackedJob& job, const Tensor& weight, cons
   return Slice{source, 0, source->size_bytes()};
 }
 
-// The codes, their values and the largest value of each block.
+// The codes, the value of each code and the largest magnitude of each block.
 struct BlockedCodes {
   Slice codes, largest;
   std::shared_ptr<const std::vector<float>> table;
 };
 
-// Blocks that follow each other: `rows` of `columns` values.
+// A matrix from consecutive blocks: `rows` of `columns` values.
 CodedMatrix matrix_of_blocks(const BlockedCodes& from, uint64_t first_value, uint64_t first_block,
                              uint64_t rows, uint64_t columns) {
   CodedMatrix out{.rows = rows, .columns = columns, .table = from.table};
@@ -155,7 +155,7 @@ Result<PackedWeight> join_four_bits(const PackedJob& job, const Tensor& weight) 
   BlockedCodes from{only_slice(weight), {}, {}};
   CKPT_ASSIGN(from.table, read_map(*map, 16));
   CKPT_ASSIGN(from.largest, largest_of_blocks(job, weight, state, out));
-  // The last block may hold fewer values than the others.
+  // The last block may be shorter.
   const uint64_t blocks = state.values / state.block, rest = state.values % state.block;
   const auto join = [&](uint64_t first, uint64_t rows, uint64_t columns) {
     return coded_tensor(job, weight, weight.name,

@@ -1,20 +1,20 @@
-// compressed-tensors: whole numbers packed into words, and codes of 8 bits, with scales.
+// compressed-tensors: integers packed into words, and 8-bit codes, with scales.
 //
 //                      pack-quantized                          int-, float-, naive-quantized
 //   codes              P.weight_packed I32 [N, K bits / 32]    P.weight I8, F8_E4M3, F8_E5M2 [N, K]
-//   P.weight_scale     [N, K / group], [N, 1], [1]             the same; of blocks [N / a, K / b]
-//   P.weight_zero_point  I32 [N bits / 32, K / group]          I8, one for each scale
+//   P.weight_scale     [N, K / group], [N, 1], [1]             also blocks [N / a, K / b]
+//   P.weight_zero_point  I32 [N bits / 32, K / group]          I8, one per scale
 //                        I8 [1], for the tensor
 //   P.weight_shape     N, K
 //   P.weight_g_idx     I32 [K]: the group of each input        the same
 //   value              (q - z) x scale
 //
-// Packed numbers are a stream of bits along a row, those of zero points down a column; each is
-// stored plus 2^(bits - 1). Before 0.18 a word holds whole numbers only: of 3 bits ten, of 5 six,
-// of 6 five, of 7 four. Several groups of config.json may each have a layout of their own: what a
-// weight is follows from its tensors, and one of the groups must say so. Sources:
-// compressed-tensors 0.19 compressors/pack_quantized, compressors/naive_quantized; llama.cpp
-// conversion/base.py (dequant_packed, dequant_simple).
+// Packed numbers form a stream of bits along a row, zero points down a column; each is stored plus
+// 2^(bits - 1). Before version 0.18 numbers do not cross words: a word has ten numbers of 3 bits,
+// six of 5, five of 6, four of 7. Each group of config.json may have another layout: the tensors of
+// a weight determine it, and a group must agree. Sources: compressed-tensors 0.19
+// compressors/pack_quantized, compressors/naive_quantized; llama.cpp conversion/base.py
+// (dequant_packed, dequant_simple).
 #include <algorithm>
 
 #include "core/base/arithmetic.h"
@@ -28,14 +28,14 @@ namespace {
 constexpr std::string_view kPackedWord = "_packed";
 constexpr uint64_t kMaxIndexedInputs = uint64_t{1} << 24;
 
-// The weights of one of config.json's groups.
+// The weights that one group of config.json declares.
 struct StatedWeights {
   std::string type = "int";
   uint64_t bits = 0;
   uint64_t group = 0;  // 0: none
   std::vector<uint64_t> block = {};
   bool has_zeros = false;   // "symmetric": false
-  bool is_ordered = false;  // inputs are in the groups that g_idx says
+  bool is_ordered = false;  // g_idx gives the group of each input
 };
 
 std::vector<StatedWeights> stated_weights(const PackedJob& job) {
@@ -49,7 +49,7 @@ std::vector<StatedWeights> stated_weights(const PackedJob& job) {
     one.type = weights->find_text("type").value_or("int");
     const JsonText* bits = weights->find("num_bits");
     const bool has_bits = bits != nullptr && !bits->is_null();
-    one.bits = has_bits ? bits->as_whole().value_or(0) : 8;  // 0 fits no weight
+    one.bits = has_bits ? bits->as_whole().value_or(0) : 8;  // 0 matches no weight
     one.group = weights->find_whole("group_size").value_or(0);
     one.block = wholes_in(weights->find("block_structure"));
     const JsonText* symmetric = weights->find("symmetric");
@@ -67,8 +67,8 @@ Failure not_stated(const PackedJob& job, const Tensor& tensor, std::string_view 
                  tensor.name, found, job.statement.place);
 }
 
-// The group of weights as `wanted` whose scales have the shape of `scale`; `shape` gets its tiles.
-// If several have, only the parts that all of them declare are required.
+// Finds a group that declares weights like `wanted` with scales shaped like `scale`; `shape` gets
+// its tiles. If several match, only the parts that all of them declare are required.
 Result<StatedWeights> stated_for(const PackedJob& job, const Tensor& codes, const Tensor& scale,
                                  const StatedWeights& wanted, ScaledShape& shape) {
   std::vector<StatedWeights> stated = stated_weights(job);
@@ -76,7 +76,7 @@ Result<StatedWeights> stated_for(const PackedJob& job, const Tensor& codes, cons
   const auto is_wanted = [&](const StatedWeights& each) {
     return each.type == wanted.type && each.bits == wanted.bits;
   };
-  // Integers of fewer bits are also stored one in a byte.
+  // Integers of fewer bits may also be stored one per byte.
   const bool in_bytes =
       wanted.type == "int" && wanted.bits == 8 && std::ranges::none_of(stated, is_wanted);
   std::erase_if(stated, [&](const StatedWeights& each) {
@@ -121,7 +121,7 @@ Result<StatedWeights> stated_for(const PackedJob& job, const Tensor& codes, cons
   return *out;
 }
 
-// Fails: kCorrupt: a part that the group declares is missing.
+// Fails: kCorrupt: a declared part is missing.
 Status check_parts(const PackedJob& job, const StatedWeights& stated, const Tensor& codes,
                    const std::string& weight, const ScaleGrid& scales) {
   if (stated.has_zeros) CKPT_TRY(job.need(weight + "_zero_point", codes));
@@ -135,14 +135,14 @@ Status read_input_order(const Tensor& g_idx, CodedMatrix& matrix) {
   }
   CKPT_ASSIGN(const auto read, read_integers(g_idx, kMaxIndexedInputs));
   if (!read) return wrong_part(g_idx, "i32");
-  // -1: the order of inputs is their own.
+  // -1: the inputs have their normal order.
   if (std::ranges::count(*read, -1) != 0) return {};
   CKPT_ASSIGN(std::vector<uint32_t> groups, groups_of_inputs(g_idx, *read, matrix.scales.columns));
   matrix.groups = std::make_shared<const std::vector<uint32_t>>(std::move(groups));
   return {};
 }
 
-// The order of inputs, and the parts of `weight` that have no use in floats.
+// Reads the order of inputs, and lists the parts of `weight` that floats do not need.
 Status add_other_parts(const PackedJob& job, const std::string& weight, CodedMatrix& matrix,
                        PackedWeight& out) {
   if (const Tensor* g_idx = job.find(weight + "_g_idx")) {
@@ -177,7 +177,7 @@ const char* packing_words(const PackedShape& shape) {
   return shape.keeps_to_words ? " that keep to words" : "";
 }
 
-// Whether words hold whole numbers only, by the version that wrote them; nullopt: not said.
+// Whether numbers do not cross words, according to the version; nullopt if that is unknown.
 std::optional<bool> declares_packing(const PackedJob& job) {
   const std::string version = job.statement.declared.find_text("version").value_or("");
   unsigned major = 0, minor = 0;
@@ -185,8 +185,8 @@ std::optional<bool> declares_packing(const PackedJob& job) {
   return major == 0 && minor < 18;
 }
 
-// Which of the widths, and which of the two ways to pack them, takes as many words; of numbers that
-// fill words whole, or one word alone, the two are one.
+// Finds the width and the packing that give the number of words. Both packings are the same if
+// numbers fill words exactly or fit one word.
 Status find_packing(const PackedJob& job, const Tensor& packed, const std::vector<uint64_t>& widths,
                     PackedShape& shape) {
   const auto declared = stated_weights(job).empty() ? false : declares_packing(job);
@@ -219,7 +219,7 @@ Status find_packing(const PackedJob& job, const Tensor& packed, const std::vecto
                           declared ? "" : ", and the version of compressed-tensors is not said"));
 }
 
-// Rows and columns from the tensor of them, bits from how many words they take.
+// Takes rows and columns from `shape`, and bits from the number of words.
 Result<PackedShape> packed_shape(const PackedJob& job, const Tensor& packed, const Tensor& shape) {
   std::vector<uint64_t> widths;
   const std::vector<StatedWeights> stated = stated_weights(job);
@@ -244,7 +244,7 @@ Result<PackedShape> packed_shape(const PackedJob& job, const Tensor& packed, con
   return out;
 }
 
-// Symmetric ones of 4 bits have a codec, whose bits move into GGUF's Q4_0.
+// Symmetric 4-bit integers have a codec, so their bits can move into GGUF's Q4_0.
 Tensor joined_words(const PackedJob& job, const Tensor& packed, std::string name,
                     CodedMatrix matrix) {
   const uint64_t group = matrix.scales.tile_columns;
@@ -265,7 +265,7 @@ Status add_packed_zeros(const Tensor* zeros, const Tensor& scale, CodedMatrix& m
   const ScaleGrid& scales = matrix.scales;
   if (zeros == nullptr || scales.tile_rows != 1) matrix.zero = 1 << (matrix.codes.bits - 1);
   if (zeros == nullptr) return {};
-  // Those of a whole tensor are not packed.
+  // A zero point for the entire tensor is not packed.
   if (scales.tile_rows != 1) {
     return add_byte_zeros(*zeros, fmt::format(" of '{}'", scale.name), matrix);
   }

@@ -1,13 +1,13 @@
-// FP8 with scales that no codec has, and BitNet's three values in two bits.
+// FP8 with scales that no codec covers, and BitNet's three values in two bits.
 //
 //   fp8      P.weight F8_E4M3 [N, K], P.weight_scale_inv, P.qscale_weight (Mistral) or P.scale
-//            (DeepSeek-V4: F8_E8M0), one number or one for each block of weight_block_size
+//            (DeepSeek-V4: F8_E8M0), one number or one per block of weight_block_size
 //                                                                   value = code x scale
 //            stacks of experts: P F8_E4M3 [E, N, K], P_scale_inv [E, N / a, K / b]
 //   bitnet   P.weight U8 [N / 4, K], P.weight_scale, one number     value = (code - 1) / scale
 //            row i N / 4 + r of the weight is bits 2i and 2i + 1 of row r
 //
-// Scales of activations accompany them and have no use in floats.
+// Checkpoints also contain scales of activations, which floats do not need.
 // Source: llama.cpp conversion/base.py (dequant_simple, dequant_bitnet), conversion/deepseek.py.
 #include <algorithm>
 
@@ -27,7 +27,7 @@ const Tensor* fp8_scale(const PackedJob& job, const Tensor& codes) {
 
 constexpr std::string_view kBlockKey = "weight_block_size";
 
-// Rows and columns that share a scale; empty where the documents say none.
+// Rows and columns that share a scale; empty if the documents do not declare a block.
 Result<std::vector<uint64_t>> declared_block(const PackedJob& job) {
   const JsonText* block = job.statement.declared.find(kBlockKey);
   const std::vector<uint64_t> out = wholes_in(block);
@@ -38,7 +38,7 @@ Result<std::vector<uint64_t>> declared_block(const PackedJob& job) {
       job.statement.place, kBlockKey, block->dump(0));
 }
 
-// Experts of one layer, as Qwen3-VL-MoE stores them.
+// Whether it is a stack of one layer's experts, as in Qwen3-VL-MoE.
 bool is_fp8_stack(const PackedJob& job, const Tensor& tensor) {
   return is_plain_grid(tensor, Dtype::kF8E4M3, 3) &&
          job.find(tensor.name + "_scale_inv") != nullptr;
@@ -49,7 +49,7 @@ bool is_scaled_fp8(const PackedJob& job, const Tensor& tensor) {
   return is_fp8_grid(tensor) && tensor.name.ends_with(kWeight) && fp8_scale(job, tensor) != nullptr;
 }
 
-// The scales of a stack as those of one matrix, in which the experts follow each other.
+// Reshapes the scales of a stack to those of one matrix with consecutive experts.
 Result<Tensor> stack_scales(const Tensor& scale, const Tensor& codes,
                             const std::vector<uint64_t>& block) {
   const std::vector<uint64_t>& shape = scale.shape;
@@ -69,7 +69,7 @@ Result<PackedWeight> join_fp8(const PackedJob& job, const Tensor& codes) {
   if (codes.shape.size() == 3) CKPT_SET(flat, stack_scales(scale, codes, block));
   const ScaledShape shape{codes.rows(), codes.row_values(), 0, std::move(block)};
   CKPT_ASSIGN(CodedMatrix matrix, scaled_codes(codes, flat, shape));
-  // One number may be that of a block, the last of its rows and columns among them.
+  // A single number may also be the scale of a single block.
   const std::string of = shape.block.empty()
                              ? describe(matrix.scales)
                              : fmt::format("blocks of {} x {}", shape.block[0], shape.block[1]);
@@ -87,7 +87,7 @@ bool is_bitnet_codes(const PackedJob& job, const Tensor& tensor) {
          job.find(tensor.name + "_scale") != nullptr;
 }
 
-// The part of a byte for the rows of one quarter.
+// The values of a byte for the rows of one quarter.
 std::shared_ptr<const std::vector<float>> quarter_values(uint32_t quarter) {
   std::vector<float> out(256);
   for (uint32_t code = 0; code < out.size(); ++code) {

@@ -1,4 +1,4 @@
-// GPTQ and AutoAWQ: whole numbers of a few bits with scales and zero points for groups of inputs.
+// GPTQ and AutoAWQ: integers of a few bits with scales and zero points for groups of inputs.
 //
 //                     gptq                                 awq (gemm)
 //   P.qweight  I32    [K bits / 32, N], words down a       [K, N/8], words along a row
@@ -7,11 +7,11 @@
 //   P.scales   float  [G, N]                               [G, N]
 //   P.g_idx    I32    [K]: the group of each input         -
 //   value (n, k)      (q - z) x scale, z = stored + 1,     (q - z) x scale
-//                     stored alone in gptq_v2
+//                     no + 1 in gptq_v2
 //   in a word         number i in bits b i to b i + b - 1  number (0, 2, 4, 6, 1, 3, 5, 7)[i]
 //
-// Numbers of 3 bits run on across the ends of words, 32 of them in three words. Note: stored + 1 is
-// not cut to the bits of the code, as llama.cpp's converter does not.
+// Numbers of 3 bits may cross words: 32 of them fill three words. Note: stored + 1 is not cut to
+// the bits of the code, as in llama.cpp's converter.
 // Sources: ModelCloud/GPTQModel gptqmodel/nn_modules/qlinear/__init__.py; casper-hansen/AutoAWQ
 // awq/utils/packing_utils.py; llama.cpp conversion/base.py (dequant_gptq).
 #include <algorithm>
@@ -27,7 +27,7 @@ namespace ckpt {
 namespace {
 
 constexpr uint64_t kGptqWordBits = 32;
-constexpr uint64_t kMaxInputs = uint64_t{1} << 24;  // columns whose groups are read
+constexpr uint64_t kMaxInputs = uint64_t{1} << 24;  // limit for reading groups of columns
 constexpr std::array<uint8_t, 8> kAwqPlaces = {0, 4, 1, 5, 2, 6, 3, 7};
 
 bool is_qweight(const PackedJob&, const Tensor& tensor) {
@@ -35,13 +35,13 @@ bool is_qweight(const PackedJob&, const Tensor& tensor) {
          tensor.codec->parts[0].dtype == Dtype::kI32;
 }
 
-// A number that has two names, depending on who wrote the document.
+// A number that has different names in documents of different programs.
 std::optional<uint64_t> stated_number(const PackedJob& job, const char* name, const char* other) {
   const auto found = job.statement.declared.find_whole(name);
   return found ? found : job.statement.declared.find_whole(other);
 }
 
-// Of GPTQModel and AutoRound; null if there are none.
+// The rules of GPTQModel and AutoRound; null if there are none.
 const JsonText* rules_by_layer(const PackedJob& job) {
   for (const char* key : {"dynamic", "extra_config"}) {
     const JsonText* rules = job.statement.declared.find(key);
@@ -77,13 +77,13 @@ Result<GptqParts> find_gptq_parts(const PackedJob& job, const Tensor& qweight) {
   return GptqParts{qweight, *zeros, *scales, job.find(stem + ".g_idx")};
 }
 
-// A group size as a document says it; -1: all inputs. 0: it says none.
+// The group size in a document; -1 there means all inputs. Returns 0 if it is absent.
 uint64_t declared_group(const JsonText* declared, uint64_t inputs) {
   if (declared == nullptr) return 0;
   return declared->token() == "-1" ? inputs : declared->as_whole().value_or(0);
 }
 
-// Every group size that config.json has for some layer.
+// Every group size that config.json declares for some layer.
 std::vector<uint64_t> declared_groups(const PackedJob& job, uint64_t inputs) {
   const JsonText& declared = job.statement.declared;
   const JsonText* own = declared.find("group_size");
@@ -103,8 +103,8 @@ Failure not_in_groups(const GptqParts& parts, uint64_t inputs, uint64_t group) {
                                               divide_up(inputs, group), inputs, group));
 }
 
-// How many values of a row share a scale: as declared, of several the one that fits. Where
-// none is declared, groups of a power of two that fill the row, or one.
+// The number of values in a row that share a scale: the declared one that fits. If none is
+// declared, groups of a power of two that fill the row, or one group.
 Result<uint64_t> gptq_group_size(const PackedJob& job, const GptqParts& parts, uint64_t inputs) {
   const std::vector<uint64_t> declared = declared_groups(job, inputs);
   const uint64_t groups = parts.groups();
@@ -130,7 +130,7 @@ Result<uint64_t> gptq_group_size(const PackedJob& job, const GptqParts& parts, u
   return not_in_groups(parts, inputs, declared[0]);
 }
 
-// The group of each input; null where they follow each other, `group` at a time.
+// The group of each input; null if groups are consecutive, with `group` inputs each.
 Result<std::shared_ptr<const std::vector<uint32_t>>> input_groups(const PackedJob& job,
                                                                   const GptqParts& parts,
                                                                   uint64_t inputs,
@@ -153,7 +153,7 @@ Result<std::shared_ptr<const std::vector<uint32_t>>> input_groups(const PackedJo
   return std::make_shared<const std::vector<uint32_t>>(std::move(out));
 }
 
-// Inputs that were sorted by their activations are in the groups that g_idx says.
+// Requires g_idx if inputs were sorted by their activations, because only it gives their groups.
 Status check_order_is_known(const PackedJob& job, const GptqParts& parts) {
   const auto says = [](const JsonText& declared, bool wanted) {
     const JsonText* sorted = declared.find("desc_act");
@@ -196,7 +196,7 @@ PackedWeight gptq_weight(const PackedJob& job, const GptqParts& parts, CodedMatr
   return out;
 }
 
-// The number added to stored zero points.
+// The number to add to stored zero points.
 Result<int32_t> added_zero(const PackedJob& job) {
   auto format = job.statement.declared.find_text("checkpoint_format");
   if (!format) format = job.statement.declared.find_text("format");
@@ -208,7 +208,7 @@ Result<int32_t> added_zero(const PackedJob& job) {
                      "'gptq' and 'gptq_v2'");
 }
 
-// The bits of a code follow from the zero points, which every output has in every group.
+// The number of bits follows from the zero points: one for each output in each group.
 Result<uint64_t> gptq_bits(const PackedJob& job, const GptqParts& parts) {
   constexpr uint64_t kWidths[] = {2, 3, 4, 8};
   const auto stated = stated_number(job, "bits", "w_bit");

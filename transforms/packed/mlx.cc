@@ -1,9 +1,9 @@
-// Turns what MLX changes (data/mlx.txt) into what the files of the model's release have.
+// Undoes the changes that MLX makes to a released model (data/mlx.txt).
 //
-//   embed_q.weight [H, R, K]       ──▶  kv_b_proj.weight [H (K + V), R]: of each head its keys,
-//   unembed_out.weight [H, V, R]        turned, and then its values
+//   embed_q.weight [H, R, K]       ──▶  kv_b_proj.weight [H (K + V), R]: for each head its keys,
+//   unembed_out.weight [H, V, R]        transposed, and then its values
 //
-// Values move; 1 is subtracted from norms.
+// Values move; norms get 1 subtracted.
 #include "transforms/packed/mlx.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ Result<Tensor> transposed(const Tensor& tensor) {
   return reshape(std::move(out), std::move(shape));
 }
 
-// [O, X, C] as [O, C, X], of any number of axes X.
+// Turns [O, X, C] into [O, C, X] for any number of axes X.
 Result<Tensor> with_channels_second(const Tensor& tensor) {
   MlxShape shape = tensor.shape;
   std::rotate(shape.begin() + 1, shape.end() - 1, shape.end());
@@ -38,7 +38,7 @@ Result<Tensor> with_channels_second(const Tensor& tensor) {
   return reshape(std::move(out), std::move(shape));
 }
 
-// `second` next to `first`: matrix after matrix, row after row or value after value.
+// Joins `first` and `second`: by matrices, rows or values.
 Result<Tensor> joined(std::string_view change, Tensor first, Tensor second) {
   const bool is_turned = change.starts_with("turned"), is_heads = change == "heads";
   if (is_turned || is_heads) CKPT_SET(first, transposed(first));
@@ -60,7 +60,7 @@ Result<Tensor> joined(std::string_view change, Tensor first, Tensor second) {
   return interleave({{first, run(first)}, {second, run(second)}}, std::move(shape));
 }
 
-// The released form of one tensor, but for the split of a stack.
+// The released form of one tensor, before a stack is split.
 Result<Tensor> released(const Tensor& tensor, std::string_view change, const Tensor* second) {
   if (change == "plus-one") return with_op(tensor, AddScalar{-1.0f});
   if (change == "channels-last") return with_channels_second(tensor);
@@ -80,7 +80,7 @@ std::string released_name(std::string name, const MlxTensors& found) {
 Result<std::vector<Tensor>> released_tensors(const Checkpoint& checkpoint,
                                              const MlxTensors& found) {
   std::vector<Tensor> out;
-  std::set<std::string> taken;  // second tensors, by name
+  std::set<std::string> taken;  // names of second tensors
   const auto add = [&](Tensor tensor, const Tensor& from, const std::string& name) {
     tensor.name = released_name(name, found);
     if (tensor.name != from.name) tensor.source_name = from.original_name();
@@ -126,7 +126,7 @@ Result<Checkpoint> from_mlx(Checkpoint checkpoint, const Context& context) {
                             "of model_type {} are not known",
                             found.unknown_type);
   }
-  // Codes are copied, and a step that has to decode them says whose they are.
+  // Copies codes; a later step that must decode them names MLX as their origin.
   const bool is_as_released = found.changed.empty() && found.prefixes.empty();
   if (found.is_quantized || is_as_released) return checkpoint;
   CKPT_ASSIGN(checkpoint.tensors, released_tensors(checkpoint, found));

@@ -5,15 +5,14 @@
 
 namespace ckpt {
 
-// `checkpoint` with the names, axes and values of the model's release, where MLX saved it with
-// others; a note says so. Weights that MLX quantized stay as they are, with everything else.
-// Fails: kUnsupported, naming MLX: its changes to the class are not known; kCorrupt: a tensor that
-// belongs to another is missing.
+// Restores the names, axes and values of the model's release if MLX saved it with others, and adds
+// a note. Weights that MLX quantized, and everything else, stay unchanged. Fails: kUnsupported,
+// naming MLX: its changes to this class are unknown; kCorrupt: a tensor lacks its partner.
 Result<Checkpoint> from_mlx(Checkpoint checkpoint, const Context& context);
 
-// `checkpoint` with weights that MLX quantized as floats, which are decoded when they are read.
-// Requires: find_mlx_tensors() found such. Fails: kUnsupported: a mode that is not read; kCorrupt:
-// parts that do not fit each other.
+// Turns weights that MLX quantized into floats, which are decoded when they are read. Requires:
+// find_mlx_tensors() found such weights. Fails: kUnsupported: another mode; kCorrupt: parts do not
+// match.
 Result<Checkpoint> decode_mlx(Checkpoint checkpoint, Codecs codecs);
 
 }  // namespace ckpt

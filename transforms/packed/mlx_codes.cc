@@ -1,12 +1,12 @@
 // Weights that MLX quantized, in its affine mode:
 //
 //   P.weight U32 [.., N, K bits / 32]    numbers of 2 to 8 bits, the first in the lowest bits;
-//                                        those of 3, 5 and 6 bits run on across the ends of words
+//                                        numbers of 3, 5 and 6 bits may cross words
 //   P.scales, P.biases [.., N, K / G]    value = code x scale + bias, both results rounded to the
 //                                        type of the scales, as mx.dequantize does
 //
-// config.json: "quantization": {"group_size": G, "bits": B, "P": {another G and B of this module}}.
-// Its modes with a scale alone (mxfp4, mxfp8, nvfp4) are not read.
+// config.json: "quantization": {"group_size": G, "bits": B, "P": {another G and B for P}}. Modes
+// with only scales (mxfp4, mxfp8, nvfp4) are not supported.
 // Source: values of mx.dequantize (MLX 0.32) for each type, group and number of bits.
 #include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"
@@ -26,7 +26,7 @@ uint64_t group_of(const JsonText* declared, const std::string& module) {
   return (has_own ? own : declared)->find_whole("group_size").value_or(0);
 }
 
-// The scales, or biases, of all matrices of a stack, one row of groups after the other.
+// The scales or biases of all matrices in a stack, one row of groups after the other.
 Result<ScaleGrid> groups_grid(Tensor part, const ScaledShape& shape) {
   if (part.shape.empty() || part.row_values() * shape.group != shape.columns) {
     return wrong_part(part,
@@ -34,7 +34,7 @@ Result<ScaleGrid> groups_grid(Tensor part, const ScaledShape& shape) {
   }
   part.shape = {part.values() / part.row_values(), part.row_values()};
   CKPT_ASSIGN(ScaleGrid out, scales_of(part, shape));
-  // scales_of() takes a single scale for one of the whole tensor; here it is that of a group.
+  // scales_of() takes a single scale for the tensor's; here it is a group's.
   out.tile_rows = 1;
   out.tile_columns = shape.group;
   return out;

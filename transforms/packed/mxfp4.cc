@@ -1,10 +1,10 @@
-// MXFP4 whose parts no codec has under their names: codes of 4 bits, 32 values a power of two.
+// MXFP4 with parts whose names no codec covers: 4-bit codes, 32 values per power of two.
 //
 //   mxfp4 (stacks)     P_blocks U8 [E, N, K / 32, 16], P_scales U8 [E, N, K / 32]  ──▶  P [E, K, N]
 //   fp8 (DeepSeek-V4)  P.weight I8 [N, K / 2], P.scale F8_E8M0 [N, K / 32]  ──▶  P.weight [N, K]
 //
-// Two codes a byte, the first one low; an exponent is biased by 127. The floats of a stack have the
-// order of its BF16 checkpoints: rows and columns exchanged, gate and up in turn as they were.
+// Two codes per byte, low bits first; exponents are biased by 127. The floats of a stack have the
+// order of its BF16 checkpoints: exchanged rows and columns, and gate and up alternating as before.
 // Sources: transformers src/transformers/integrations/mxfp4.py (convert_moe_packed_tensors); NVIDIA
 // Model-Optimizer examples/deepseek/deepseek_v4; llama.cpp conversion/deepseek.py.
 #include <algorithm>
@@ -21,7 +21,7 @@ constexpr uint64_t kMxfp4Group = 32;
 constexpr uint64_t kBlockBytes = kMxfp4Group / 2;
 constexpr std::string_view kMxfp4Label = "MXFP4 (group 32)";
 
-// Codes and exponents as one tensor; bytes are the same whatever type the file says they have.
+// Joins codes and exponents in one tensor; the type in the file does not affect the bytes.
 Tensor mxfp4_tensor(const PackedJob& job, const Tensor& codes, const Tensor& scales) {
   Tensor out = codes;
   out.codec = &scheme_codec(job.codecs, Scheme::kMxfp4, Dialect::kCompressedTensors);
@@ -83,7 +83,7 @@ Result<PackedWeight> join_packed_pairs(const PackedJob& job, const Tensor& codes
                       fmt::format("f8_e8m0 [{}, {}], one for each 32 values", rows, groups));
   }
   PackedWeight out{codes, {&codes, scales}, std::string(kMxfp4Label)};
-  if (!job.codecs.empty()) out.weight = mxfp4_tensor(job, codes, *scales);  // else only examined
+  if (!job.codecs.empty()) out.weight = mxfp4_tensor(job, codes, *scales);  // or only examined
   out.weight.shape = {rows, row_bytes * 2};
   return out;
 }

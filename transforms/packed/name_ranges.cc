@@ -1,5 +1,5 @@
-// Summarizes names by grouping those that differ in numbers alone and splitting each group into
-// full grids.
+// Summarizes names by grouping those that differ only in numbers and splitting each group into
+// complete grids.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,11 +15,11 @@ namespace {
 
 using Numbers = std::vector<uint64_t>;
 
-// Names of models have three numbers at most: layer, expert, and one inside. What stands behind
-// this many is text, so that no name makes the recursion below deep.
+// Names have at most three numbers: layer, expert, and one inside. Later numbers than this many are
+// text, which limits the recursion below.
 constexpr size_t kMaxNumbers = 8;
 
-// "model.layers.#.mlp.gate_proj" and {0}; components of digits alone are numbers.
+// "model.layers.#.mlp.gate_proj" and {0}; components of digits only are numbers.
 struct Shape {
   std::string text;
   Numbers numbers;
@@ -58,7 +58,7 @@ std::string set_text(const std::set<uint64_t>& numbers) {
   return numbers.size() == 1 ? out : "{" + out + "}";
 }
 
-// Text for the numbers, from position `at` on; several where they do not form a grid.
+// Texts for the numbers from position `at` on, several if they do not form a grid.
 std::vector<std::vector<std::string>> grids(const std::set<Numbers>& all, size_t at) {
   if (all.empty() || at == all.begin()->size()) return {{}};
   std::map<uint64_t, std::set<Numbers>> rest_of;
@@ -107,7 +107,7 @@ std::string join_words(const std::vector<std::string>& words) {
     }
     shared = here;
   }
-  // Whole words alone: "_proj", not "a_proj".
+  // Only complete words: "_proj", not "a_proj".
   const size_t cut = first.find('_', first.size() - shared);
   shared = cut == std::string::npos ? 0 : first.size() - cut;
   std::string out = "{";
@@ -128,7 +128,7 @@ std::vector<std::string> summarize_names(const std::vector<std::string>& names) 
     if (numbers.empty()) order.push_back(shape.text);
     numbers.insert(std::move(shape.numbers));
   }
-  // Those with the same parent and numbers become one.
+  // Words with the same parent and numbers are joined.
   std::map<std::pair<std::string, std::set<Numbers>>, std::vector<std::string>> words_of;
   std::vector<std::pair<std::string, std::set<Numbers>>> parents;
   for (const std::string& shape : order) {

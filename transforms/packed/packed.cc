@@ -10,7 +10,7 @@
 namespace ckpt {
 namespace {
 
-// The first that takes a tensor reads it.
+// The first kind that matches a tensor reads it.
 constexpr const PackedKind* kPackedKinds[] = {
     &kGptqKind,      &kAwqKind,       &kPackedWordsKind,  &kScaledCodesKind,
     &kFourBitsKind,  &kEightBitsKind, &kExpertBlocksKind, &kPackedPairsKind,
@@ -25,10 +25,10 @@ KindList packed_kinds_of(const std::string& method) {
 
 struct JoinedWeights {
   std::unordered_map<std::string_view, PackedWeight> by_first;
-  std::unordered_map<std::string_view, std::string_view> users;  // of parts: the first of them
+  std::unordered_map<std::string_view, std::string_view> users;  // by part: the weight that uses it
 };
 
-// A part belongs to one weight.
+// Fails if a part belongs to two weights.
 Status claim_parts(const Tensor& first, const PackedWeight& made, JoinedWeights& out) {
   for (const Tensor* part : made.parts) {
     const auto [found, is_new] = out.users.emplace(part->name, first.name);
@@ -39,7 +39,7 @@ Status claim_parts(const Tensor& first, const PackedWeight& made, JoinedWeights&
   return {};
 }
 
-// {} or {"config_groups": {}}, as programs write it where nothing is rotated.
+// Whether it is {} or {"config_groups": {}}, which programs write if nothing is rotated.
 bool has_no_transforms(const JsonText& declared) {
   return declared.is_object() && std::ranges::all_of(declared.members(), [](const auto& member) {
            const JsonText& groups = member.second;
@@ -48,8 +48,8 @@ bool has_no_transforms(const JsonText& declared) {
          });
 }
 
-// compressed-tensors: rotations that a server undoes while it runs. A form that is not known may
-// mean some too.
+// Rejects the rotations of compressed-tensors, which servers undo while they run, and unknown
+// forms, which may mean rotations too.
 Status check_transforms(const PackedJob& job) {
   const JsonText* transforms = job.statement.declared.find("transform_config");
   if (transforms == nullptr || transforms->is_null() || has_no_transforms(*transforms)) return {};
@@ -62,7 +62,7 @@ Status check_transforms(const PackedJob& job) {
 Result<JoinedWeights> join_all_packed(const Checkpoint& checkpoint, const PackedJob& job) {
   CKPT_TRY(check_transforms(job));
   JoinedWeights out;
-  if (!job.reads_values && find_mlx_tensors(checkpoint).is_quantized) {  // decode_mlx() reads them
+  if (!job.reads_values && find_mlx_tensors(checkpoint).is_quantized) {  // decode_mlx() reads these
     CKPT_ASSIGN(std::vector<PackedWeight> weights, mlx_weights(job, checkpoint));
     for (PackedWeight& made : weights) {
       const Tensor& first = *made.parts[0];
@@ -98,7 +98,7 @@ const Source* source_of(const Tensor& tensor) {
   return slices.empty() ? nullptr : computed_as<Source>(*slices[0].source);
 }
 
-// Whether values come from codes, also if the tensor was cut out of a weight or joined of several.
+// Whether values come from codes, even if the tensor is a part of a weight or joins several.
 bool reads_codes(const ByteSource& source) {
   const ComputedSource* computed = source.computed();
   if (computed == nullptr) return false;
@@ -183,7 +183,7 @@ PackedForms packed_forms(const Checkpoint& checkpoint) {
   PackedForms out;
   if (checkpoint.format != "safetensors") return out;
   const auto statement = read_quant_statement(checkpoint);
-  if (!statement) return out;  // documents that are not JSON are a separate fault
+  if (!statement) return out;  // documents that are not JSON are another fault
   const PackedJob job(checkpoint, *statement, {}, false);
   const auto joined = join_all_packed(checkpoint, job);
   if (!joined) {

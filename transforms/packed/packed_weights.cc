@@ -13,23 +13,23 @@
 namespace ckpt {
 namespace {
 
-// Methods whose layers are codes with separate scales, by these names; a layer of theirs that
-// does not belong to a codec has such a name too.
+// Methods that store layers as codes and scales with such names, even in layouts that no codec
+// covers.
 constexpr std::string_view kNamedMethods[] = {
     "modelopt", "fp8", "fbgemm_fp8", "mxfp4", "compressed-tensors", "awq", "gptq", "bitsandbytes"};
-// Names of scales and zero points of codes, after the name of their weight or module.
+// Words in names of scales and zero points, after the name of the weight or module.
 constexpr std::string_view kScaleWords[] = {"scale",     "zero",     "absmax",
                                             "quant_map", "codebook", "SCB"};
 // Scales that accompany weights of every kind, or belong to a cache.
 constexpr std::string_view kOtherScales[] = {
     "input_scale", "input_global_scale", "output_scale", "k_scale", "v_scale",
     "q_scale",     "pre_quant_scale"};
-// Scales without the codes that they belong to.
+// Endings of scales whose codes may be missing.
 constexpr std::string_view kScaleEnds[] = {
     ".weight_scale",        ".weight_scale_2",    ".weight_scale_inv", ".weight_packed",
     ".weight_global_scale", ".weight_zero_point", ".qweight",          ".svdquant_lora_a"};
 
-// Indices of 64 bits are a table that the model looks up in, unless a method packs into them.
+// 64-bit integers are usually a lookup table, unless a method packs codes into them.
 bool is_wide(const Tensor& tensor) {
   const Dtype dtype = tensor.codec->parts[0].dtype;
   return dtype == Dtype::kI64 || dtype == Dtype::kU64;
@@ -41,7 +41,7 @@ bool has_scale_word(std::string_view name) {
                              [&](std::string_view word) { return last.find(word) != last.npos; });
 }
 
-// No table of a model is of floats of 8 bits, or among its experts.
+// Models have no lookup tables of 8-bit floats, or among experts.
 bool is_small_or_of_experts(const Tensor& tensor) {
   const Dtype dtype = tensor.codec->parts[0].dtype;
   return dtype == Dtype::kF8E4M3 || dtype == Dtype::kF8E5M2 ||
@@ -69,18 +69,18 @@ class CodesFinder {
     const bool is_scaled =
         scaled_.contains(module_of(tensor.name)) || scaled_.contains(tensor.name);
     const bool is_declared = is_declared_ && is_small_or_of_experts(tensor);
-    // Where a document declares codes and none was found, they have names that are not known.
+    // If a document declares codes but none were found, their names are unknown.
     const bool is_unfound = is_declared_ && !is_any_read_;
     return !is_wide(tensor) && (is_named || is_scaled || is_declared || is_unfound);
   }
 
  private:
   bool is_declared_, is_strange_, is_any_read_ = false;
-  std::set<std::string> scaled_;  // modules, and weights, that something scales
+  std::set<std::string> scaled_;  // modules and weights that have scales
 };
 
-// Next to a decoded "P.weight", "P.act_scale" and "P.weight.state" may be a part of its values; a
-// bias is none.
+// Fails if a decoded "P.weight" has an unknown companion such as "P.act_scale" or "P.weight.state",
+// which may affect its values; a bias does not.
 Status check_companions(const Checkpoint& checkpoint) {
   std::set<std::string> decoded;
   for (const Tensor& tensor : checkpoint.tensors) {
@@ -103,7 +103,7 @@ Status check_companions(const Checkpoint& checkpoint) {
   return {};
 }
 
-// A method that nobody has may be one that was spelled wrong.
+// An unknown method may be misspelled.
 std::string describe_method(const QuantStatement& declared) {
   if (declared.method.empty()) return fmt::format("{} names no quant_method", declared.place);
   std::vector<std::string> known = packed_methods();

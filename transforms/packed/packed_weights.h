@@ -7,11 +7,11 @@
 //   stacks of NVFP4     P U8 [E, K/2, N], P_weight_scale F8_E4M3, P_weight_scale_2 F32
 //   bitsandbytes        P.weight U8 or I8, P.weight.absmax, P.weight.quant_map, P.SCB
 //
-// A step that changes values or the statement of how they are stored would leave such a weight with
-// scales that do not fit its codes, or without a reader. Copying it is safe.
+// A step that changes values or the declaration of quantization would leave such a weight with
+// wrong scales, or without a reader. Copying it is safe.
 //
-// A scale is a float tensor like any other, so it is the codes that tell; and an integer table
-// alone tells nothing, because routers and position ids are that too.
+// Scales are ordinary float tensors, so only codes identify such a weight. An integer table alone
+// is not enough, because routers and position ids may be integers too.
 // Sources: casper-hansen/AutoAWQ awq/modules/linear/gemm.py; ModelCloud/GPTQModel
 // gptqmodel/utils/model.py; compressed-tensors compressors/pack_quantized/base.py; NVIDIA
 // Model-Optimizer modelopt/torch/export/unified_export_hf.py; bitsandbytes nn/modules.py.
@@ -22,9 +22,9 @@
 
 namespace ckpt {
 
-// The factor of each column by which ModelOpt's AWQ divides the stored weight.
+// The factor per column by which ModelOpt's AWQ divides the stored weight.
 inline constexpr std::string_view kColumnScale = ".pre_quant_scale";
-// Ends of the names of tensors that servers need with quantized weights, but not with floats.
+// Endings of tensors that servers need for quantized weights, but not for floats.
 inline constexpr std::string_view kCompanions[] = {
     ".input_scale",       ".input_global_scale", ".output_scale",      ".k_scale",
     ".v_scale",           ".q_scale",            ".kv_scale",          ".k_zero_point",
@@ -32,23 +32,23 @@ inline constexpr std::string_view kCompanions[] = {
     ".activation_scale",  ".qscale_act",         ".input_scale_ub",    ".input_zero_point",
     ".output_zero_point", ".prob_output_scale",  ".weight_format",     kColumnScale};
 
-// Whether `tensor` is a grid of integers or small floats, as codes are without a codec.
+// Whether `tensor` is a grid of integers or small floats, like codes without a codec.
 bool may_be_codes(const Tensor& tensor);
 
-// Whether it is the weight of a module with a matrix, as a quantizer would take it.
+// Whether it is the matrix of a module, as a quantizer would select it.
 bool is_matrix_of_module(const Tensor& tensor);
-// All such modules, and all that have codes; `added` is empty.
+// All such modules, and all modules with codes; `added` is empty.
 UnquantizedModules modules_by_storage(const Checkpoint& checkpoint);
 
-// The first tensor of safetensors that belongs to such a weight, codes before scales; nullptr when
-// every weight is read. Fails: kCorrupt: documents that are not JSON.
+// The first tensor in the safetensors files that belongs to such a weight, codes before scales;
+// nullptr if every weight can be read. Fails: kCorrupt: a document is not JSON.
 Result<const Tensor*> find_unread_weight(const Checkpoint& checkpoint);
 
-// Fails: kUnsupported: weights that MLX quantized.
+// Fails: kUnsupported if MLX quantized some weights.
 Status refuse_mlx_codes(const Checkpoint& checkpoint);
 
-// Fails: kUnsupported, naming that tensor and what the documents say of it, or a tensor next to a
-// decoded weight whose meaning is not known; kCorrupt.
+// Fails: kUnsupported, naming that tensor and its declaration, or an unknown companion of a decoded
+// weight; kCorrupt.
 Status check_weights_are_read(const Checkpoint& checkpoint);
 
 }  // namespace ckpt

@@ -1,4 +1,4 @@
-// The quantization of a checkpoint by its tensors, compared with its documents.
+// Determines the quantization of a checkpoint from its tensors, and compares its documents.
 //
 //   P.weight      parts (codec)    companions              algorithm, as ModelOpt calls it
 //   nvfp4_*       codes + scales   input scale             NVFP4
@@ -7,8 +7,8 @@
 //   fp8_tensor*   codes + scale    any                     FP8
 //   fp8_channel*, fp8_block*                               FP8_PER_CHANNEL_PER_TOKEN, FP8_PB_WO
 //
-// Four over six and the like leave no trace, their codes and scales are NVFP4's; embeddings, norms
-// and convolutions are never quantized and need no mention in lists.
+// Variants such as Four over six are not visible, because codes and scales look like NVFP4.
+// Embeddings, norms and convolutions are never quantized, so lists need not name them.
 // Sources: NVIDIA Model-Optimizer modelopt/torch/export/quant_utils.py; vLLM
 // vllm/model_executor/layers/quantization/modelopt.py; compressed-tensors
 // src/compressed_tensors/quantization/quant_config.py.
@@ -29,12 +29,12 @@
 namespace ckpt {
 namespace {
 
-// The summary of a layer's tensors: its name in configurations, and how a person reads it.
+// The algorithm of a layer's tensors: its name in configurations, and the text for users.
 struct Algorithm {
   std::string name, detail;
 };
 
-// MXFP4's codes are called after a parameter, all others after a module.
+// The codes of MXFP4 are named after a parameter, all others after a module.
 std::string packed_module(const std::string& codes) {
   constexpr std::string_view kBlocks = "_blocks";
   return codes.ends_with(kBlocks) ? codes.substr(0, codes.size() - kBlocks.size())
@@ -159,7 +159,7 @@ class Summarizer {
     return {};
   }
 
-  // compressed-tensors, DeepSeek's fp8, and whoever else writes a quantization_config.
+  // Reads compressed-tensors, DeepSeek's fp8, and any other quantization_config.
   void read_other(const JsonText& declared) {
     const std::string method = declared.find_text("quant_method").value_or("");
     const auto format = declared.find_text("format");
@@ -207,7 +207,7 @@ class Summarizer {
   }
 
   // ---- both ------------------------------------------------------------------------------------
-  // "" for a layer that stays as it is.
+  // "" for a layer that is not quantized.
   std::string stated_for(const std::string& module, const NameList& excluded) const {
     if (config_->algo.name == kMixedPrecision) {
       const auto at = stated_layers_.find(module);
@@ -235,7 +235,7 @@ class Summarizer {
       const bool has_codes = tensor->has_scales();
       if (config_) {
         const std::string stated = stated_for(module, excluded);
-        // AWQ divides out of some layers what their producers multiply in: these have no scale.
+        // AWQ folds some layers' scales into the preceding layer: these layers have none.
         const bool is_folded = stated == "NVFP4_AWQ" && name == "NVFP4";
         const bool differs = has_codes ? stated != name && !is_folded : !stated.empty();
         if (differs && (has_codes || may_be_quantized(*tensor))) {
@@ -266,8 +266,8 @@ class Summarizer {
 
   const Checkpoint& checkpoint_;
   std::set<std::string> names_;
-  std::map<std::string, std::string> packed_;  // what weights are, by the name of their codes
-  std::vector<std::pair<const Tensor*, std::string>> found_;  // of two axes or more
+  std::map<std::string, std::string> packed_;  // algorithm, by name of the codes
+  std::vector<std::pair<const Tensor*, std::string>> found_;  // with two axes or more
   std::optional<QuantConfig> config_;
   std::map<std::string, std::string> stated_layers_;
   std::vector<std::string> ignored_;

@@ -1,4 +1,4 @@
-// Scales of codes, and codes of 8 bits with them.
+// Scales of codes, and 8-bit codes with scales.
 #include "core/base/arithmetic.h"
 #include "core/model/float_convert.h"
 #include "transforms/packed/job.h"
@@ -15,7 +15,7 @@ std::shared_ptr<const std::vector<float>> fp8_values(Dtype dtype) {
   return std::make_shared<const std::vector<float>>(std::move(out));
 }
 
-// Scales for the tiles that `shape` says.
+// Scales for the tiles in `shape`.
 Result<ScaleGrid> block_scales(ScaleGrid out, const Tensor& scale, const ScaledShape& shape) {
   const uint64_t tile_rows = shape.block[0], tile_columns = shape.block[1];
   out.rows = divide_up(shape.rows, tile_rows);

@@ -12,7 +12,7 @@ namespace ckpt {
 namespace {
 
 constexpr uint64_t kComparedBlock = 16;
-// Of all weights together, and at least of each.
+// Limit for all weights together, and minimum for each.
 constexpr uint64_t kMeasuredValues = uint64_t{1} << 28, kLeastMeasured = uint64_t{1} << 12;
 constexpr size_t kNamedWorst = 3;
 
@@ -49,11 +49,11 @@ BlockError compare_blocks(const std::vector<float>& made, const std::vector<floa
 Result<BlockError> measured(const Tensor& made, const Tensor& codes, uint64_t limit_values) {
   CKPT_ASSIGN(const RowSample after, sample_rows(made, limit_values));
   CKPT_ASSIGN(const RowSample before, sample_rows(codes, limit_values));
-  CKPT_CHECK(after.rows == before.rows);  // both are cut where the same source can be
+  CKPT_CHECK(after.rows == before.rows);  // both have the same limit, so the same sample
   return compare_blocks(after.values, before.values);
 }
 
-// Weights of one kind that became the same type.
+// Weights of one source kind that became the same type.
 class RoundingTally {
  public:
   void add(const Tensor& tensor, const BlockError& error) {
@@ -108,7 +108,7 @@ Status note_second_rounding(Checkpoint& checkpoint, const SourceWeights& weights
     const auto found = weights.find(tensor.name);
     if (found == weights.end() || tensor.is_stored()) continue;
     CKPT_ASSIGN(const BlockError error, measured(tensor, found->second, limit));
-    // Where it is written, Inf and NaN are refused or asked for.
+    // The code that writes them rejects Inf and NaN unless options permit them.
     if (!std::isfinite(error.squares.noise + error.squares.signal)) continue;
     (tensor.is_plain_float() ? plain : quantized).add(tensor, error);
     Recoded made = tensor.recoded();

@@ -1,9 +1,9 @@
-// Weights that were quantized when they were read and are rounded once more: how far they move.
+// Measures the error of weights that were quantized in the input and are rounded again.
 //
 //   code x scale  ──▶  BF16 (F16, F32) that stays, or  ──▶  NVFP4 or FP8
 //
-// A product of a code and a scale is a BF16 number only where the scale has few bits; NVFP4 has no
-// numbers for most of those that FP8 or 4-bit integers have. So both are measured.
+// The product of a code and a scale is a BF16 number only if the scale has few bits, and NVFP4
+// cannot represent most values of FP8 or 4-bit integers. So both are measured.
 #pragma once
 
 #include <map>
@@ -13,19 +13,18 @@
 
 namespace ckpt {
 
-using SourceWeights = std::map<std::string, Tensor>;  // as they were read, by name
+using SourceWeights = std::map<std::string, Tensor>;  // by name, before the steps
 
-// How notes speak of them: "3 WEIGHTS STAY (the first: 'x'): ...".
+// The words for notes: "3 WEIGHTS STAY (the first: 'x'): ...".
 struct RoundingWords {
   std::string_view weights = "weights of FP8";
   std::string_view stay = "stay unquantized, as BF16";
 };
 
-// Sets second_error of what `checkpoint` makes of `weights`, and notes it over all and of the
-// worst, and how many weights and blocks of 16 keep their values: of those that become plain
-// floats, and of those that are quantized. Those that keep their codes, and those with Inf or NaN,
-// are not read; of large models the others are measured on rows spread evenly. Reads that part
-// of the weights. Fails: kIo, kCorrupt: NaN or Inf.
+// Sets second_error of the tensors that `checkpoint` makes from `weights`. Notes the total error,
+// the worst weights, and how many weights and blocks of 16 keep their values, separately for new
+// plain floats and for new quantized weights. Weights that keep their codes or contain Inf or NaN
+// are not read; large models are sampled in evenly spread rows. Fails: kIo, kCorrupt: NaN or Inf.
 Status note_second_rounding(Checkpoint& checkpoint, const SourceWeights& weights,
                             const RoundingWords& words, const Context& context);
 

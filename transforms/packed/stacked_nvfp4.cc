@@ -1,10 +1,10 @@
-// NVFP4 of experts that ModelOpt leaves stacked, rows and columns exchanged.
+// NVFP4 experts that ModelOpt stores as stacks, with rows and columns exchanged.
 //
 //   P U8 [E, K / 2, N], P_weight_scale F8_E4M3 [E, K / 16, N], P_weight_scale_2  ──▶  P [E, K, N]
 //
-// Byte (i, n) holds the codes of inputs 2i (low) and 2i + 1 of output n; the scale of the tensor is
-// that of all experts. value = code x (scale x scale_2), each product rounded once, as of NVFP4 in
-// matrices. P_input_scale is of no use in floats.
+// Byte (i, n) holds the codes of inputs 2i (low bits) and 2i + 1 of output n; all experts share the
+// tensor scale. value = code x (scale x scale_2), each product rounded once, as for NVFP4 matrices.
+// Floats do not need P_input_scale.
 // Source: NVIDIA Model-Optimizer modelopt/torch/export/unified_export_hf.py
 // (_export_quantized_weight, is_bmm_expert_weight).
 #include "transforms/packed/job.h"
@@ -27,7 +27,7 @@ std::shared_ptr<const std::vector<float>> e2m1_values() {
   return std::make_shared<const std::vector<float>>(std::move(out));
 }
 
-// Of all experts together. Where values are not read, 1.
+// The tensor scale of all experts; 1 if values are not read.
 Result<float> stack_scale(const PackedJob& job, const Tensor& scale) {
   if (!is_plain_grid(scale, Dtype::kF32, scale.shape.size()) || scale.values() != 1) {
     return wrong_part(scale, "one number, f32");
@@ -49,7 +49,7 @@ Result<PackedWeight> join_stacked_nvfp4(const PackedJob& job, const Tensor& code
     return wrong_part(*scale, fmt::format("f8_e4m3 [{}], one for each {} inputs",
                                           fmt::join(expected, ", "), kStackGroup));
   }
-  // Groups end where experts do, so that all experts are one matrix.
+  // Groups end where experts end, so that all experts form one matrix.
   CodedMatrix matrix{.rows = experts * inputs, .columns = outputs, .table = e2m1_values()};
   matrix.codes = {.bytes = only_slice(codes),
                   .outer = matrix.rows,

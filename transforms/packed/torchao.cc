@@ -6,8 +6,8 @@
 //   Float8Tensor                              value = code x scale
 //   Int8Tensor, IntxUnpackedToInt8Tensor      value = (code - zero point) x scale
 //
-// Scales of activations accompany them and have no use in floats. Other classes pack their
-// codes for one kernel and are refused by name; checkpoints of torchao before 0.15 are pickles.
+// Checkpoints also contain scales of activations, which floats do not need. Other classes pack
+// codes for a specific kernel and are rejected by name; torchao before 0.15 wrote pickles.
 // Source: torchao prototype/safetensors (flatten_tensor_state_dict), quantization/quantize_/
 // workflows.
 #include <algorithm>
@@ -27,14 +27,14 @@ bool is_qdata(const PackedJob&, const Tensor& tensor) {
   return last_word(tensor.name).starts_with("_") && tensor.name.ends_with(kQdata);
 }
 
-// "model.norm.weight" of "model.norm._weight_qdata".
+// "model.norm.weight" for "model.norm._weight_qdata".
 std::string flattened_weight(const Tensor& qdata) {
   const std::string word(last_word(qdata.name));
   return fmt::format("{}.{}", module_of(qdata.name),
                      word.substr(1, word.size() - 1 - kQdata.size()));
 }
 
-// The weight in the file's __metadata__: its class, and what shares a scale.
+// A weight's entry in the file's __metadata__: its class, and the values that share a scale.
 struct FlatClass {
   std::string name;
   std::vector<uint64_t> block;

@@ -35,9 +35,9 @@ bool is_wrapped_by(const VlFamily& wrapper, std::string_view architectures) {
          });
 }
 
-// NVFP4 has a scale for 16 values of a row.
+// Whether rows are shorter than the 16 values that share a scale in NVFP4.
 bool has_narrow_rows(const Family& family) {
-  const JsonValue usual = JsonValue::object();  // a configuration of defaults alone
+  const JsonValue usual = JsonValue::object();  // all fields have their default
   for (const std::span<const ParameterRule> list : family.parameters) {
     for (const ParameterRule& rule : list) {
       const std::vector<std::string_view> shape = split_words(rule.shape);
@@ -49,7 +49,7 @@ bool has_narrow_rows(const Family& family) {
   return false;
 }
 
-// Rows that exchange the axes of experts say that they are stored exchanged.
+// Whether experts can be exported: rules that exchange their axes mark experts stored exchanged.
 bool exports_experts(const Family& family) {
   const bool is_exchanged = std::ranges::any_of(family.names, [](std::span<const NameRule> list) {
     return std::ranges::any_of(list, [](const NameRule& rule) {
@@ -85,7 +85,7 @@ std::vector<FamilyInfo> all_families() {
     info.has_wrapper = std::ranges::any_of(all_vl_families(), [&](const VlFamily& wrapper) {
       return is_wrapped_by(wrapper, info.architectures);
     });
-    const bool has_vocabulary = !family->tokenizer.is_encoder;  // that a folder can get
+    const bool has_vocabulary = !family->tokenizer.is_encoder;  // a folder can get it
     info.comes_back =
         has_vocabulary && std::ranges::any_of(classes, [](std::string_view name) {
           return returned_class(name).has_value();

@@ -1,4 +1,4 @@
-// The list of transforms, and what else others ask of this folder; they include this header alone.
+// The list of transforms, and all else that other folders use; they include only this header.
 #pragma once
 
 #include "core/model/transform.h"
@@ -18,17 +18,17 @@ namespace ckpt {
 Transforms all_transforms();
 const Transform* find_transform(std::string_view name);
 
-// Names of the architectures that to-gguf knows, as in config.json, for `ckpt list families`.
+// The architectures that to-gguf converts, as in config.json, for `ckpt list families`.
 struct FamilyInfo {
   std::string_view name;           // "qwen35"
   std::string_view architectures;  // "Qwen3_5ForCausalLM ...", separated by spaces
-  bool has_projector = false;      // to-mmproj makes one for some of them
-  bool has_wrapper = false;        // vl-wrap and vl-unwrap know a vision class around it
-  bool comes_back = false;         // from-gguf makes a folder of some of them, or their text part
-  // The linear layers that --to nvfp4 rejects: "experts", as stacks, or "narrow rows" of fewer
-  // than 16 values; empty: it takes all.
+  bool has_projector = false;      // to-mmproj supports some of them
+  bool has_wrapper = false;        // vl-wrap and vl-unwrap know a vision class that contains it
+  bool comes_back = false;         // from-gguf makes a folder for some of them, or their text part
+  // The linear layers that --to nvfp4 rejects: "experts", as stacks, or "narrow rows" of fewer than
+  // 16 values; empty if it accepts all.
   std::string_view not_in_nvfp4 = {};
-  bool has_fp8_export = false;     // --to fp8 takes all of its linear layers
+  bool has_fp8_export = false;     // --to fp8 accepts all of its linear layers
 };
 std::vector<FamilyInfo> all_families();
 
@@ -36,9 +36,9 @@ std::vector<FamilyInfo> all_families();
 struct TypeInfo {
   std::string_view name;
   std::string_view base;   // the type of most tensors
-  uint32_t number;         // llama.cpp's, stored as general.file_type
-  std::string_view alias;  // a shorter name, or empty
-  uint32_t target_place;   // among those that a size target compares; 0: none of them
+  uint32_t number;         // llama.cpp's number, stored as general.file_type
+  std::string_view alias;  // shorter name, or empty
+  uint32_t target_place;   // rank for size targets; 0: not a candidate
 };
 std::vector<TypeInfo> all_types();
 

@@ -1,8 +1,8 @@
 // Values of keys that follow from several fields: kinds of attention by layer, heads of two sizes,
-// the share of a head that is turned (llama.cpp conversion/{gemma,phi}.py set_gguf_parameters).
+// the rotated share of a head (llama.cpp conversion/{gemma,phi}.py set_gguf_parameters).
 //
-// A field of the layers with full attention is at the root ("global_head_dim"), or in
-// per_layer_config under the number of such a layer.
+// A field for the layers with full attention is at the root ("global_head_dim"), or in
+// per_layer_config under the index of such a layer.
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +17,7 @@ Result<std::vector<bool>> sliding_layers(const Model& model) {
   return layers_of_type(model, "sliding_attention");
 }
 
-// The same with the layers behind the last. Lists may be longer than the model.
+// Whether each layer slides, including those after the last. Lists may be longer than the model.
 Result<std::vector<bool>> sliding_blocks(const Model& model) {
   if (model.mtp_layers == 0) return sliding_layers(model);
   CKPT_ASSIGN(const auto layers, resolve_layers(*model.family, model.config, model.blocks()));
@@ -26,7 +26,7 @@ Result<std::vector<bool>> sliding_blocks(const Model& model) {
   return out;
 }
 
-// `root` of config.json, or `field` of the first layer with full attention that has its own.
+// The field `root` of config.json, or `field` of the first full-attention layer that has it.
 Result<std::optional<uint64_t>> of_full_attention(const Model& model, const char* root,
                                                   const char* field) {
   if (model.field(root) != nullptr) {
@@ -137,14 +137,14 @@ KeyValue deepstack_layers(const KeyRule& rule, const Model& model) {
   return corrupt("config.json: {} is {}; expected a list", rule.fields, layers->dump());
 }
 
-// "FULL SLIDING": one of two counts for each block, by its kind of attention.
+// For fields "FULL SLIDING": one of two counts for each block, by its kind of attention.
 KeyValue counts_of_kinds(const KeyRule& rule, const Model& model) {
   CKPT_ASSIGN(const auto counts, numbers_of_fields(*model.family, model.config, rule.fields));
   CKPT_ASSIGN(const std::vector<bool> is_sliding, sliding_blocks(model));
   return by_layer(is_sliding, counts[1], counts[0]).map(as_counts);
 }
 
-// "LIST ONE": a count for each layer, or one for all.
+// For fields "LIST ONE": a count per layer, or one for all.
 KeyValue counts_of_layers(const KeyRule& rule, const Model& model) {
   std::string_view fields = rule.fields;
   const std::string_view list = take_word(fields);
@@ -164,7 +164,7 @@ KeyValue counts_of_layers(const KeyRule& rule, const Model& model) {
   return corrupt("config.json: {} has {} entries; expected {}", list, out.size(), model.layers);
 }
 
-// A real number for each block: of a list, in which null is 0 and which zeros fill up, or of one
+// A real number for each block: from a list, where null is 0 and zeros fill the end, or from one
 // number for all.
 KeyValue limits_of_blocks(const KeyRule& rule, const Model& model) {
   const JsonValue* found = model.field(rule.fields);
@@ -185,11 +185,11 @@ KeyValue limits_of_blocks(const KeyRule& rule, const Model& model) {
 }
 
 // Projectors are ordered by the layers of the text part before which their outputs are added; the
-// first gives the embeddings themselves. A layer below zero counts from the last.
+// first supplies the embeddings themselves. A negative layer counts from the last.
 KeyValue deepstack_mapping(const KeyRule& rule, const Model& model) {
   const std::vector<std::string_view> fields = split_words(rule.fields);
   const auto blocks = static_cast<int64_t>(model.blocks());
-  std::vector<std::pair<int64_t, int64_t>> pairs;  // of the tower and of the text part
+  std::vector<std::pair<int64_t, int64_t>> pairs;  // layers of the tower and of the text part
   std::vector<int64_t> layers;
   const auto is_layer = [&](const JsonValue& value) {
     return value.is_number_integer() && value >= -blocks && value < blocks;
@@ -221,8 +221,8 @@ KeyValue deepstack_mapping(const KeyRule& rule, const Model& model) {
   return as_counts(out);
 }
 
-// The x below which `part` of the normal distribution is, with F32 between the steps as PyTorch
-// computes it.
+// Returns the x below which the share `part` of the normal distribution lies. Rounds each step to
+// F32, as PyTorch does.
 float quantile(float part) {
   const float wanted = 2 * part - 1;
   if (!(std::abs(wanted) < 1)) return std::copysign(HUGE_VALF, wanted);
@@ -254,7 +254,7 @@ KeyValue leading_dense(const Model& model) {
   return as_count(static_cast<uint64_t>(first - layers.begin()));
 }
 
-// Of one kind of attention, where the rotary parameters have several.
+// Reads one kind of attention if the rotary parameters have several.
 KeyValue rotary_of_kind(const KeyRule& rule, const Model& model) {
   const JsonValue* own = known(model.rope, rule.fields);
   if (own == nullptr && rule.fields != "full_attention") return std::optional<MetaValue>();

@@ -1,9 +1,9 @@
-// Dense layers that sentence-transformers runs behind pooling, as tensors of the GGUF.
+// Dense layers that sentence-transformers runs after pooling, as tensors of the GGUF.
 //
 //   modules.json ─▶ 2_Dense/config.json         keys dense_2_feat_in, dense_2_feat_out
 //                   2_Dense/model.safetensors   linear.weight ─▶ dense_2.weight
 //
-// llama.cpp multiplies by two such matrices, and has no bias and no activation for them.
+// llama.cpp multiplies by two such matrices, without bias or activation.
 // Source: llama.cpp conversion/gemma.py (EmbeddingGemma, --sentence-transformers-dense-modules).
 #include <algorithm>
 #include <span>
@@ -22,7 +22,7 @@ std::string file_of_module(std::string_view path, std::string_view file) {
   return fmt::format("{}{}{}", path, path.ends_with('/') ? "" : "/", file);
 }
 
-// The only tensor in the safetensors file of a module.
+// Reads the only tensor in a module's safetensors file.
 Result<Tensor> read_weight(const Document& file, Codecs codecs) {
   const std::string& text = file.text();
   uint64_t size = 0;

@@ -1,7 +1,7 @@
-// Changes of to-gguf that turn matrices around: experts stored [in, out], keys and values of a
-// latent, pairs that alternate (llama.cpp conversion/{gpt_oss,llama,deepseek}.py modify_tensors).
+// Changes of to-gguf that reorder matrices: experts stored as [in, out], keys and values of latent
+// attention, alternating pairs (llama.cpp conversion/{gpt_oss,llama,deepseek}.py modify_tensors).
 //
-// MXFP4 experts have the order [out, in] already, so only their rows are separated.
+// MXFP4 experts already have the order [out, in], so only their rows are separated.
 #include "core/base/words.h"
 #include "core/computed/decoded_source.h"
 #include "core/computed/strided_source.h"
@@ -15,14 +15,14 @@ bool is_plain(const Tensor& tensor) {
   return tensor.codec->parts.size() == 1 && tensor.codec->block_values == 1;
 }
 
-// Swapped axes of {n, in, out}: rows `first`, first + step, ... of {n, out, in}.
+// Exchanges axes of {n, in, out} and takes rows `first`, first + step, ... of {n, out, in}.
 Result<Tensor> swapped(const Tensor& tensor, uint64_t first, uint64_t step, uint64_t rows) {
   const uint64_t in = tensor.shape[1];
   const uint64_t out = tensor.shape[2];
   return take_grid(tensor, {first, {tensor.shape[0], rows, in}, {in * out, step, out}});
 }
 
-// Even and odd rows of {n, 2 rows, columns}, of whatever codec.
+// Separates even and odd rows of {n, 2 rows, columns}, for any codec.
 Result<std::vector<Tensor>> row_pairs(const Tensor& tensor) {
   std::vector<Tensor> out;
   for (const uint64_t first : {0, 1}) {

@@ -1,5 +1,5 @@
-// Hyper-parameters as keys: the rows of kCommonKeys, then the family's own, in this order
-// (llama.cpp conversion/base.py TextModel.set_gguf_parameters and the family's).
+// Hyperparameters as keys: first the rows of kCommonKeys, then those of the family (llama.cpp
+// conversion/base.py TextModel.set_gguf_parameters and the family's).
 #include "transforms/to_gguf/keys.h"
 
 #include <cmath>
@@ -78,7 +78,7 @@ struct KeyWriter {
     const auto known = find_gguf_key(model.family->name, full(key));
     return known && known->kind == 'U';
   }
-  // A number for each layer.
+  // Sets a list with a number per layer.
   Status set_counts(std::string_view key, const JsonValue& list) const {
     std::vector<int32_t> numbers;
     for (const JsonValue& entry : list) {
@@ -97,7 +97,7 @@ struct KeyWriter {
     return {};
   }
 
-  // Nothing without a value.
+  // Does nothing if `value` is null.
   Status set_known(const KeyRule& rule, const JsonValue* value) const {
     return value == nullptr ? Status() : set(rule.key, rule.type, *value);
   }
@@ -230,7 +230,7 @@ struct KeyWriter {
     return {};
   }
 
-  // A file without it means 10000 to llama.cpp, be that the model's or not.
+  // llama.cpp assumes 10000 if the key is missing, even if that is not the model's value.
   Status rope_base(const KeyRule& rule) const {
     const JsonValue* base = known(rope(), "rope_theta");
     if (base == nullptr && known(model.rope, "full_attention") != nullptr) {
@@ -305,7 +305,7 @@ struct KeyWriter {
     return set_count("rope.scaling.original_context_length", context);
   }
 
-  // Writes the key as an array with the value of one tensor of each layer.
+  // Writes an array with the value of one tensor in each layer.
   Status layer_scalars(const KeyRule& rule) const {
     std::vector<float> values;
     for (uint64_t layer = 0; layer < model.layers; ++layer) {
@@ -322,7 +322,7 @@ struct KeyWriter {
     return {};
   }
 
-  // nullptr where there is none.
+  // Returns nullptr if there is none.
   Result<const JsonValue*> list(const KeyRule& rule) const {
     const JsonValue* found = model.field(rule.fields);
     if (found == nullptr || found->is_array()) return found;

@@ -1,5 +1,4 @@
-// Tensors that a model has by its family's table and that a folder lacks, and layers that it has
-// beyond those of config.json.
+// Finds tensors of a family's table that a folder lacks, and layers beyond those of config.json.
 #include <algorithm>
 #include <set>
 
@@ -14,8 +13,8 @@ bool is_head(std::string_view name) {
   return is_of_head(name) && name.ends_with(".weight");
 }
 
-// Whether the head cannot be the embeddings. A wrapper may tie what its text part does not, and the
-// converter takes null for tied.
+// Whether the head must differ from the embeddings. A wrapper may tie them although its text part
+// does not; the converter treats null as tied.
 bool has_own_head(const Model& model) {
   const JsonValue* declared = member(model.config, "tie_word_embeddings");
   const bool is_null = declared != nullptr && declared->is_null();
@@ -23,7 +22,7 @@ bool has_own_head(const Model& model) {
          !is_truthy(known(model.root, "tie_word_embeddings"));
 }
 
-// The router of DeepSeek's experts has a bias by its method; without it is one of zeros.
+// Whether it is a bias of DeepSeek's router, but the model's method has none, as if it were zero.
 bool has_other_router(std::string_view name, const Model& model) {
   const std::string* method = text_of(model.config, "topk_method");
   return name.ends_with(".e_score_correction_bias") && method != nullptr && *method != "noaux_tc";
@@ -36,7 +35,7 @@ bool may_be_missing(const Parameter& parameter, const Model& model) {
   return is_head(parameter.name) ? !has_own_head(model) : has_other_router(parameter.name, model);
 }
 
-// The layer of "model.layers.7.mlp.up_proj.weight", under whatever root.
+// The layer in "model.layers.7.mlp.up_proj.weight", after any root.
 std::optional<uint64_t> layer_of(std::string_view name, const Family& family) {
   const size_t at = name.find(family.layers);
   if (at == name.npos || (at != 0 && name[at - 1] != '.')) return std::nullopt;
@@ -46,7 +45,7 @@ std::optional<uint64_t> layer_of(std::string_view name, const Family& family) {
 }  // namespace
 
 std::string table_name(const NamedTensor& named, const Family& family) {
-  // Under its own name: layers for multi-token prediction are another part of the table.
+  // Layers for multi-token prediction keep their name, because the table lists them separately.
   if (named.tensor.name.starts_with("mtp.")) return named.tensor.name;
   const size_t draft = family.draft_layers.empty() ? std::string::npos
                                                    : named.tensor.name.find(family.draft_layers);
@@ -74,7 +73,7 @@ Result<std::vector<Parameter>> missing_parameters(const std::vector<NamedTensor>
   std::vector<Parameter> out;
   if (model.family->is_partial) return out;
   Model asked = model;
-  // The converter does not read the field, and nothing divides by null.
+  // The converter does not read the field, and llama.cpp does not divide by it.
   const JsonValue* step = member(asked.config, "decoder_sparse_step");
   if (step != nullptr && step->is_null()) asked.config.erase("decoder_sparse_step");
   CKPT_ASSIGN(const auto expected, table_parameters(tensors, asked));

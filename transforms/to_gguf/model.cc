@@ -1,8 +1,8 @@
-// config.json as the converter sees it (llama.cpp conversion/base.py: load_hparams,
+// config.json as llama.cpp's converter reads it (conversion/base.py: load_hparams,
 // get_model_architecture, TextModel.__init__).
 //
-// Fields of text_config win over those of the root; a field that is there but null counts as
-// present, so that a later spelling is not asked for.
+// Fields of text_config override those of the root. A null field counts as present, so later
+// spellings of it are not read.
 #include "transforms/to_gguf/model.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ const std::string* first_architecture(const JsonValue& json) {
   return list.empty() ? nullptr : list.front().get_ptr<const std::string*>();
 }
 
-// The family that this configuration makes of its class.
+// The variant of the family that this configuration selects.
 Result<const Family*> variant_of(const Family* family, const JsonValue& config) {
   for (const FamilyVariant& variant : family->variants) {
     if (!variant.applies(config)) continue;
@@ -49,7 +49,7 @@ Result<const Family*> variant_of(const Family* family, const JsonValue& config) 
   return family;
 }
 
-// Puts what `source` is at `key`: another field, or a quotient of two.
+// Sets `key` to the value of `source`: another field, or a quotient of two.
 void fill_as(JsonValue& config, const std::string& key, std::string_view source) {
   const size_t over = source.find('/');
   if (over == source.npos) {
@@ -63,7 +63,7 @@ void fill_as(JsonValue& config, const std::string& key, std::string_view source)
 
 Status fill_default(const JsonValue& rope, JsonValue& config, const ClassDefault& field) {
   const std::string key(field.field);
-  // Configurations know these by two names, of which one is enough.
+  // Either of its two names is sufficient.
   if (key == "num_experts" && known(config, "num_local_experts") != nullptr) return {};
   if (known(config, key) != nullptr) return {};
   if (!field.unless.empty() && config.contains(field.unless)) return {};
@@ -74,7 +74,7 @@ Status fill_default(const JsonValue& rope, JsonValue& config, const ClassDefault
   }
   if (config.contains(key)) {
     if (!field.null_as.empty()) fill_as(config, key, field.null_as);
-    // The rotary parameters have it where the root says null.
+    // If the root has null, the rotary parameters contain the value.
     if (!field.null_as.empty() || known(rope, key) != nullptr) return {};
     return corrupt_hint(fmt::format("config.json without the field, for {}", *value),
                         "config.json: {} is null; expected a number", key);
@@ -84,7 +84,7 @@ Status fill_default(const JsonValue& rope, JsonValue& config, const ClassDefault
   return {};
 }
 
-// Whether no class of transformers fills in what config.json lacks.
+// Whether transformers has no class that supplies fields missing in config.json.
 bool is_bare(const Model& model) {
   return has_word(model.family->bare_types, text_in(model.config, "model_type"));
 }
@@ -96,7 +96,7 @@ const JsonValue* first_present(const JsonValue& config, std::string_view fields)
   return nullptr;
 }
 
-// Copies a root field into the rope parameters, under the name by which they are asked.
+// Copies a field of the root into the rotary parameters, under the name that later code reads.
 void mirror(JsonValue& rope, const JsonValue& config, std::string_view fields, const char* name) {
   if (rope.contains(name)) return;
   const JsonValue* found = first_present(config, fields);
@@ -113,8 +113,8 @@ void name_type(JsonValue& rope) {
     rope["rope_type"] = rope["type"];
 }
 
-// One dictionary for each type of layer, each with the base of the root or of the class
-// (transformers models/gemma3/configuration_gemma3.py convert_rope_params_to_dict).
+// Makes one dictionary per type of layer, with the base of the root or of the class (transformers
+// models/gemma3/configuration_gemma3.py convert_rope_params_to_dict).
 void complete_layer_types(JsonValue& rope, const JsonValue& config) {
   for (const auto& [type, bases] :
        {std::pair("full_attention", kGlobalBases), std::pair("sliding_attention", kLocalBases)}) {
@@ -130,7 +130,7 @@ void complete_layer_types(JsonValue& rope, const JsonValue& config) {
   }
 }
 
-// Of the defaults only the rotary base belongs here: rope_parameters may have one of its own.
+// Adds fields of the root; rope_parameters may already have its own rotary base.
 JsonValue complete_rope(const JsonValue& level, const JsonValue& config) {
   JsonValue rope = rope_of_level(level);
   for (const char* type : {"full_attention", "sliding_attention"}) {
@@ -146,14 +146,14 @@ JsonValue complete_rope(const JsonValue& level, const JsonValue& config) {
   return rope;
 }
 
-// The configuration whose class reads the rotary dictionary.
+// The configuration that contains the rotary dictionary.
 const JsonValue& rope_level(const Model& model, const JsonValue* text) {
   const bool is_of_text = text != nullptr && (known(*text, "rope_scaling") != nullptr ||
                                               known(*text, "rope_parameters") != nullptr);
   return is_of_text ? *text : model.config;
 }
 
-// The class of the text part has a dictionary of its own where config.json has none.
+// Adds the default dictionary of the text part's class if config.json has none.
 JsonValue level_with_default(JsonValue level, const Model& model) {
   const Family* table = table_of_model_type(text_in(model.config, "model_type"));
   if (table == nullptr) table = model.family;
@@ -170,7 +170,8 @@ JsonValue level_with_default(JsonValue level, const Model& model) {
   return level;
 }
 
-// These have other tensors and keys (llama.cpp conversion/qwen.py Qwen3Model._is_qwen3_reranker).
+// Rerankers have other tensors and keys (llama.cpp conversion/qwen.py
+// Qwen3Model._is_qwen3_reranker).
 bool is_reranker(const Checkpoint& checkpoint, const Model& model) {
   const auto names_reranker = [](const std::string& text, std::string_view before) {
     return text.find(std::string(before) + "qwen3-reranker") != std::string::npos ||
@@ -252,8 +253,8 @@ Result<uint64_t> Model::head_values() const {
   return hidden / heads;
 }
 
-// A list of the bases of all layers, of which the first has full attention and the second a window,
-// becomes the two.
+// Replaces a list with the base of each layer by two: the first layer has full attention, the
+// second a window.
 void name_listed_bases(JsonValue& config) {
   const JsonValue bases = list_in(config, "rope_theta");
   if (bases.size() < 2) return;

@@ -1,10 +1,10 @@
-// Stacks of experts that are stored as MXFP4 stay so; only their bits move.
+// Stacks of experts in MXFP4 keep their type; only their bits move.
 //
-//   X_blocks U8 [n, rows, K/32, 16]   two codes a byte, the first one low      X [n, rows, K]
+//   X_blocks U8 [n, rows, K/32, 16]   two codes per byte, low bits first       X [n, rows, K]
 //   X_scales U8 [n, rows, K/32]       powers of two, biased by 127
 //
-// Source: llama.cpp conversion/gpt_oss.py (repack_mxfp4). Rows are outputs, unlike those of the
-// BF16 form of the same tensors.
+// Source: llama.cpp conversion/gpt_oss.py (repack_mxfp4). Rows are outputs, unlike in the BF16 form
+// of these tensors.
 #include "transforms/to_gguf/mxfp4.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Experts that are stored as MXFP4 and stay so.
+// Experts in MXFP4 that keep their type.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace ckpt {
 
-// Tensors X_blocks U8 [n, rows, K/32, 16] and X_scales U8 [n, rows, K/32] as X [n, rows, K], stored
-// as MXFP4; others as they are.
+// Joins X_blocks U8 [n, rows, K/32, 16] and X_scales U8 [n, rows, K/32] into X [n, rows, K], stored
+// as MXFP4; other tensors stay.
 std::vector<Tensor> join_mxfp4(std::vector<Tensor> tensors, Codecs codecs);
 
 bool is_mxfp4(const Tensor& tensor);

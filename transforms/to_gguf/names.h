@@ -1,9 +1,9 @@
-// From the names of a Hugging Face checkpoint to those of GGUF, by the rows of a family.
+// Translates Hugging Face names to GGUF names by the rows of a family.
 //
 //   model.layers.3.mlp.experts.17.up_proj.weight   rule blk.{}.ffn_up_exps, numbers 3 and 17
 //
-// Only the first {} of a row is filled into the new name; the second counts experts, which become
-// one tensor.
+// Only the number for the first {} of a row appears in the new name; the second is the index of an
+// expert, and all experts become one tensor.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@
 
 namespace ckpt {
 
-// A row with `from` that matches a name without its suffix.
+// A row whose `from` matches a name without its suffix.
 template <class Rule>
 struct RuleMatch {
   const Rule* rule = nullptr;
   std::string_view suffix;           // ".weight", ".bias" or ""
-  std::vector<std::string> numbers;  // what each {} stood for
+  std::vector<std::string> numbers;  // the number for each {}
 };
 using Match = RuleMatch<NameRule>;
 inline constexpr std::string_view kNameSuffixes[] = {"", ".weight", ".bias"};
@@ -45,10 +45,10 @@ std::optional<RuleMatch<Rule>> match_rule(std::span<const Rule> rules, std::stri
 }
 
 std::optional<Match> find_name_rule(const Family& family, std::string_view name);
-// Exact targets have their suffix already.
+// Exact targets already contain their suffix.
 std::string gguf_name(std::string_view target, const Match& match);
 
-// The number of the expert that `match` names, of `count`. Fails: kCorrupt when it is too large.
+// The index of the expert in `match`. Fails: kCorrupt if it is not below `count`.
 Result<uint64_t> expert_number(const Match& match, const std::string& tensor, uint64_t count);
 
 }  // namespace ckpt

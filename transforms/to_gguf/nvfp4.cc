@@ -1,5 +1,5 @@
-// NVFP4 weights of a folder as tensors of a GGUF: blocks in GGUF's order, and the scale of each
-// tensor as a separate tensor unless it is 1.
+// NVFP4 weights of a folder as tensors of a GGUF: blocks in GGUF's order, and each tensor's scale
+// as a separate tensor unless it is 1.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -16,12 +16,12 @@ namespace {
 
 constexpr uint64_t kNvfp4TensorScale = 2;
 
-// The scale of the whole tensor.
+// The scale of the entire tensor.
 Result<float> tensor_scale(const Tensor& tensor, Codecs codecs) {
   return read_scale(part_as_tensor(tensor, kNvfp4TensorScale, codecs));
 }
 
-// llama.cpp's converter leaves out what changes nothing; numpy's allclose for stacks.
+// llama.cpp's converter omits scales of 1, and for stacks also those close to 1 (numpy's allclose).
 bool is_trivial(const std::vector<float>& scales) {
   const double tolerance = scales.size() == 1 ? 1e-6 : 1e-6 + 1e-5;
   return std::ranges::all_of(scales, [&](float scale) {
@@ -30,7 +30,7 @@ bool is_trivial(const std::vector<float>& scales) {
   });
 }
 
-// Tensors that llama.cpp reads as NVFP4: a matrix of a product, or experts of one.
+// llama.cpp reads only matrices of products, and experts of one, as NVFP4.
 Status check_rule(const NamedTensor& named, const Match* match, const Model& model) {
   const std::string& source = named.tensor.name;
   if (match == nullptr) {
@@ -69,7 +69,7 @@ class Nvfp4Tensors {
     return {};
   }
 
-  // Fails: kCorrupt when experts are missing.
+  // Fails: kCorrupt if experts are missing.
   Result<std::vector<Tensor>> finish() {
     if (experts_.empty()) return std::move(out_);
     const auto& [name, list] = *experts_.begin();
@@ -91,7 +91,8 @@ class Nvfp4Tensors {
     return {};
   }
 
-  // Encoded here: its scale is not known yet, and written with the blocks.
+  // ckpt encodes this tensor, so its scale is unknown until it is written, together with the
+  // blocks.
   Status add_encoded(Tensor tensor, std::string name, const std::string& source) {
     const Codec& codec = scheme_codec(codecs_, Scheme::kNvfp4, Dialect::kGguf);
     CKPT_ASSIGN(Tensor made, recode(std::move(tensor), codec));
@@ -137,7 +138,7 @@ class Nvfp4Tensors {
       input_scales.push_back(expert.input_scale.value_or(1.0f));
       if (tensor.is_stored()) {
         CKPT_ASSIGN(scales.emplace_back(), tensor_scale(tensor, codecs_));
-        // Tensor scales go elsewhere; tensors with different ones could not be joined.
+        // Scales become separate tensors, because tensors with different ones cannot be joined.
         auto& parts = std::get<Stored>(tensor.origin).parts;
         parts[kNvfp4TensorScale] = first.stored().parts[kNvfp4TensorScale];
         tensors.push_back(std::move(tensor));
@@ -158,7 +159,7 @@ class Nvfp4Tensors {
   const Model& model_;
   Codecs codecs_;
   std::vector<Tensor> out_;
-  std::map<std::string, std::map<uint64_t, NamedTensor>> experts_;  // by the stack's name
+  std::map<std::string, std::map<uint64_t, NamedTensor>> experts_;  // by name of the stack
 };
 
 }  // namespace

@@ -1,12 +1,11 @@
-// INT4 weights as compressed-tensors packs them, taken together to be decoded.
+// Joins INT4 weights that compressed-tensors packed, so that they can be decoded.
 //
 //   X_packed I32 [N, K/8], X_scale BF16 [N, K/G], X_shape [N, K]        X [N, K]
 //
-// With keep-codes they are not decoded: Q4_0 has the same codes, and F16 holds most BF16 scales.
+// keep-codes avoids decoding: Q4_0 has the same codes, and F16 can represent most BF16 scales.
 //
-// Source: llama.cpp conversion/base.py (dequant_model). Note: weights with zero points, of other
-// widths or groups, and ones whose shape says something else stay as they are, and are refused by
-// name as what they are stored as.
+// Source: llama.cpp conversion/base.py (dequant_model). Note: weights with zero points, other
+// widths or groups, or a contradictory shape are not joined, and are rejected by name and type.
 #include <set>
 #include <unordered_map>
 
@@ -34,7 +33,7 @@ bool is_stored_as(const Tensor* tensor, Dtype dtype, size_t rank) {
          tensor->codec->parts[0].dtype == dtype && tensor->shape.size() == rank;
 }
 
-// Two numbers, rows and values of a row; empty where they are not of that kind.
+// Reads rows and values per row; empty if the tensor has another form.
 Result<std::vector<uint64_t>> read_shape(const Tensor* tensor) {
   std::vector<uint64_t> out;
   if (tensor == nullptr || tensor->shape != std::vector<uint64_t>{2}) return out;
@@ -45,7 +44,7 @@ Result<std::vector<uint64_t>> read_shape(const Tensor* tensor) {
   return out;
 }
 
-// The codec of these codes and scales; nullptr where they are not of that kind.
+// The codec for these codes and scales; nullptr if they have another form.
 Result<const Codec*> codec_of(const TensorsByName& all, const Tensor& packed,
                               const std::string& stem, Codecs codecs) {
   const Tensor* scale = part_of(all, stem, ".weight_scale");
@@ -66,7 +65,7 @@ Result<const Codec*> codec_of(const TensorsByName& all, const Tensor& packed,
 Result<std::vector<Tensor>> join_packed_int4(std::vector<Tensor> tensors, Codecs codecs) {
   TensorsByName all;
   for (const Tensor& tensor : tensors) all.emplace(tensor.name, &tensor);
-  std::unordered_map<std::string_view, const Codec*> taken;  // parts of joined ones, by name
+  std::unordered_map<std::string_view, const Codec*> taken;  // parts of joined weights, by name
   std::vector<Tensor> out;
   for (const Tensor& tensor : tensors) {
     if (!tensor.name.ends_with(kPackedEnd)) continue;

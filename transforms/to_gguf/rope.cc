@@ -1,12 +1,12 @@
-// Divisors of the rotary frequencies, for llama3 scaling and as long_factor and short_factor list
-// them (llama.cpp conversion/{llama,phi}.py generate_extra_tensors).
+// Divisors of the rotary frequencies, computed for llama3 scaling or read from long_factor and
+// short_factor (llama.cpp conversion/{llama,phi}.py generate_extra_tensors).
 //
 //   f_i = theta^(-2i/D)    w = 2 pi / f_i    s = (context / w - low) / (high - low)
 //   w < context / high: 1      w > context / low: factor      else: 1 / ((1 - s) / factor + s)
 //
-// Every step rounds to F32 as PyTorch's scalars and tensors do; a number over a tensor is its
-// reciprocal times the number. Of models whose layers turn different shares of a head, the
-// converter computes the divisors in double precision (conversion/step3.py).
+// Every step rounds to F32, like PyTorch's scalars and tensors; a number divided by a tensor is its
+// reciprocal times the number. If layers rotate different shares of a head, the converter computes
+// the divisors in double precision (conversion/step3.py).
 #include <algorithm>
 #include <cmath>
 
@@ -39,7 +39,7 @@ float frequency_of(const Scaling& scaling, uint64_t index, uint64_t head_values)
   return 1.0f / power;
 }
 
-// As Python's numbers compute it, from a frequency of F32.
+// Computes in double precision, like Python, from an F32 frequency.
 float exact_factor_of(const Scaling& scaling, double frequency) {
   const double wavelength = 2 * M_PI / frequency;
   if (wavelength < scaling.context / scaling.high) return 1.0f;
@@ -61,7 +61,7 @@ float factor_of(const Scaling& scaling, float frequency) {
   return 1.0f / divisor;
 }
 
-// That of the first layer with full attention; nullptr: the shares are not listed.
+// The share for the first layer with full attention; nullptr if shares are not listed.
 Result<const JsonValue*> rotary_share_of_full(const Model& model) {
   const JsonValue& shares = list_in(model.config, "partial_rotary_factors");
   if (shares.empty()) return nullptr;
@@ -90,7 +90,7 @@ Result<std::vector<float>> llama3_factors(const Model& model) {
   CKPT_TRY(read_number(rope, "original_max_position_embeddings", scaling.context));
   CKPT_ASSIGN(const uint64_t head_values, model.head_values());
   if (head_values > 65536) return corrupt("config.json: heads of {} values", head_values);
-  // Where layers turn different shares of a head, scaling is of those with full attention.
+  // If layers rotate different shares of a head, scaling uses the share of full attention.
   CKPT_ASSIGN(const JsonValue* listed, rotary_share_of_full(model));
   CKPT_ASSIGN(const double share, share_of(listed, "partial_rotary_factors", 1.0));
   const auto turned = static_cast<uint64_t>(static_cast<double>(head_values) * share);

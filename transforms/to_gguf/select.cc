@@ -1,4 +1,4 @@
-// Which tensors are converted, and in what order (llama.cpp conversion/base.py index_tensors,
+// Selects and orders the tensors to be converted (llama.cpp conversion/base.py index_tensors,
 // TextModel.filter_tensors; conversion/qwen.py _QwenMtpMixin).
 //
 //   files by name ─▶ in a file, tensors by name ─▶ towers dropped ─▶ "language_model." removed
@@ -26,7 +26,7 @@
 namespace ckpt {
 namespace {
 
-// Vision, audio and speech towers, and what connects them.
+// Vision, audio and speech towers, and their projectors.
 constexpr std::string_view kTowerStarts[] = {
     "mlp",     "vit.",       "vpm.",           "siglip2.",          "conformer.",
     "merger.", "resampler.", "sound_encoder.", "sound_projection.", "speech_embeddings."};
@@ -35,16 +35,16 @@ constexpr std::string_view kTowerWords[] = {
     "audio_",          "token2wav.",     "code2wav.",   "projector.",    "pre_mm_projector_norm",
     "image_newline",   "view_seperator", "patch_embed", "patch_merger.", "patch_merge_mlp.",
     "model.connector.", "layerwise_projectors.", "spatial_projectors."};
-// Buffers that some exporters save and nobody needs.
+// Buffers that some exporters save although no program needs them.
 constexpr std::string_view kBufferEnds[] = {".attention.masked_bias", ".attention.bias",
                                             ".rotary_emb.inv_freq"};
 
 struct MtpName {
   std::string name;
-  uint64_t layers = 0;  // that must exist for it
+  uint64_t layers = 0;  // required number of layers
 };
 
-// "mtp.layers.I.X" and "mtp.fc.weight" as tensors of layers behind the last; other names as found.
+// Names "mtp.layers.I.X" and "mtp.fc.weight" as layers after the last; keeps other names.
 MtpName mtp_as_layer(std::string_view name, uint64_t layers) {
   constexpr std::pair<std::string_view, std::string_view> kSelectRows[] = {
       {"mtp.fc.", "eh_proj."},
@@ -82,7 +82,7 @@ std::string quantization_found(const Checkpoint& checkpoint, const Model& model)
   return "config.json has no quantization_config";
 }
 
-// Why codes did not come together with their scales.
+// Explains why codes could not be joined with their scales.
 std::string missing_part(const Checkpoint& checkpoint, const Tensor& tensor) {
   constexpr std::string_view kPacked = "_packed";
   const bool is_packed = tensor.name.ends_with(kPacked);
@@ -119,13 +119,13 @@ Status check_source(const Tensor& tensor, const Checkpoint& checkpoint, const Mo
       quantization_found(checkpoint, model));
 }
 
-// Whether the family's rules leave this tensor out, whatever its type is.
+// Whether the family's rules omit this tensor, whatever its type is.
 bool is_dropped_later(const Model& model, std::string_view name) {
   const std::optional<Match> match = find_name_rule(*model.family, name);
   return match && match->rule->to.empty();
 }
 
-// The scales of inputs, by the name of the weight they belong to.
+// The scales of inputs, by name of the weight.
 Result<std::map<std::string, float>> find_input_scales(const Checkpoint& checkpoint) {
   std::map<std::string, float> out;
   for (const Tensor& tensor : checkpoint.tensors) {
@@ -136,8 +136,8 @@ Result<std::map<std::string, float>> find_input_scales(const Checkpoint& checkpo
   return out;
 }
 
-// Layers behind the last that predict tokens ahead: they join the embedding of a token to a state.
-// Others are of a model with more layers than config.json says (missing.cc).
+// Layers after the last that join a token's embedding with a state, for multi-token prediction.
+// Other layers after the last mean that config.json has too few layers (missing.cc).
 std::set<uint64_t> draft_layers(const Checkpoint& checkpoint, const Model& model) {
   std::set<uint64_t> out;
   if (model.family->nextn == NextnLayers::kUnknown) return out;
@@ -150,8 +150,8 @@ std::set<uint64_t> draft_layers(const Checkpoint& checkpoint, const Model& model
   return out;
 }
 
-// Layers behind the last are those that config.json counts, whether or not their tensors are here:
-// llama.cpp does without them.
+// Counts the layers for multi-token prediction by config.json, even if their tensors are absent,
+// because llama.cpp does not need them.
 Status count_nextn(bool keep_mtp, const std::set<uint64_t>& drafts, Model& model) {
   const bool is_nextn = model.field(kNextnCountField) != nullptr;
   const char* field = is_nextn ? kNextnCountField : kMtpCountField;
@@ -162,7 +162,7 @@ Status count_nextn(bool keep_mtp, const std::set<uint64_t>& drafts, Model& model
     return {};
   }
   std::string hint = "--no-mtp";
-  if (count == 1 && drafts.size() == 1) {  // it stayed where it was when layers before it went
+  if (count == 1 && drafts.size() == 1) {  // it kept its index when earlier layers were dropped
     hint += fmt::format(", or --step rename:from=model.layers.{}.,to=model.layers.{}.",
                         *drafts.begin(), model.layers);
   }
@@ -170,7 +170,7 @@ Status count_nextn(bool keep_mtp, const std::set<uint64_t>& drafts, Model& model
                       model.layers, count, field, model.layers + model.mtp_layers - 1);
 }
 
-// A head that a GGUF has no place for: the embeddings once more, or the model would be another.
+// A GGUF may have no place for a head. Drops it if it equals the embeddings, and fails otherwise.
 Result<bool> drops_head(const Model& model) {
   const Family& family = *model.family;
   const JsonValue* tie = known(model.config, "tie_word_embeddings");
@@ -183,8 +183,9 @@ Result<bool> drops_head(const Model& model) {
       family.name);
 }
 
-// transformers 5 saves some stacked experts [expert, out, in] that are released [expert, in, out];
-// the converter turns them anyway. Of a square down_proj gate_up_proj tells which.
+// transformers 5 saves some stacks of experts as [expert, out, in] that are released as [expert,
+// in, out]; the converter exchanges axes in any case. If down_proj is square, gate_up_proj shows
+// the order.
 Result<bool> has_turned_experts(const std::vector<NamedTensor>& tensors, const Model& model) {
   if (model.family->turned == nullptr) return false;
   for (const NamedTensor& named : tensors) {
@@ -236,7 +237,7 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
   std::vector<const Tensor*> order;
   for (const Tensor& tensor : checkpoint.tensors) order.push_back(&tensor);
   std::ranges::stable_sort(order, [](const Tensor* a, const Tensor* b) {
-    // The converter decodes these into new tensors, which come behind all others.
+    // The converter decodes these into new tensors after all others.
     const bool packed_a = is_made_of_words(*a);
     const bool packed_b = is_made_of_words(*b);
     return std::tie(packed_a, a->home, a->name) < std::tie(packed_b, b->home, b->name);

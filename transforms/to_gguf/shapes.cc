@@ -1,8 +1,8 @@
-// Whether the tensors have the shapes that config.json says (models/models.h): the keys of the file
-// are written from the one, its tensors from the other, and no program loads what disagrees.
+// Compares tensors with the shapes that follow from config.json (models/models.h): the file's keys
+// come from the latter, and programs do not load tensors that contradict the keys.
 //
-// Rows of the embedding that are more than vocab_size says are a note (to_gguf.cc), because files
-// are padded so; axes of length 1 count for nothing, as the converter drops them.
+// Rows of the embedding beyond vocab_size cause only a note (to_gguf.cc), because files are padded
+// this way; axes of length 1 do not count, because the converter drops them.
 #include <unordered_map>
 
 #include "transforms/to_gguf/model.h"
@@ -21,7 +21,7 @@ bool has_rows_of_tokens(std::string_view name, const Family& family) {
   return match && (match->rule->to == "token_embd" || match->rule->to == "output");
 }
 
-// As the table has it: rows of MXFP4 experts are outputs, those of their BF16 form inputs.
+// The shape as in the table: rows of MXFP4 experts are outputs, those of the BF16 form inputs.
 std::vector<uint64_t> table_shape(const Tensor& tensor) {
   std::vector<uint64_t> out = tensor.shape;
   if (is_mxfp4(tensor) && out.size() == 3) std::swap(out[1], out[2]);
@@ -35,8 +35,8 @@ bool are_same(std::vector<uint64_t> a, std::vector<uint64_t> b, bool has_rows_of
   return a == b;
 }
 
-// The field of `when` that config.json sets to null; empty where none is. Kinds of layers are in
-// layer_types.
+// The first field of `when` that is null in config.json; empty if there is none. The field for
+// kinds of layers is layer_types.
 std::string_view null_in(std::string_view when, const Model& model) {
   for (std::string_view word : split_words(when)) {
     const bool is_kind = word.ends_with("attention") || word == "mamba" || word == "conv";
@@ -47,8 +47,8 @@ std::string_view null_in(std::string_view when, const Model& model) {
   return {};
 }
 
-// The field that is null and without which the model's class has no parameter of this name. A null
-// is untrue for the class, which then ignores tensors that llama.cpp computes with.
+// A null field that the model's class needs to have a parameter of this name. The class treats null
+// as false and then ignores the tensor, while llama.cpp computes with it.
 std::string_view null_without(std::string_view name, const Model& model) {
   const std::string_view stem = model.family->layers;
   const size_t layers = name.find(stem);

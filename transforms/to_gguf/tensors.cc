@@ -1,13 +1,13 @@
-// Tensors under their GGUF names, in the order they are written, with the type the rules give
-// (llama.cpp conversion/base.py prepare_tensors; experts: conversion/qwen.py Qwen2MoeModel).
+// Makes the GGUF tensors in the order of writing, with types by rule (llama.cpp conversion/base.py
+// prepare_tensors; experts: conversion/qwen.py Qwen2MoeModel).
 //
 //   rank <= 1, or "..._norm.weight"          F32
 //   name that does not end in ".weight"      F32
 //   rows marked Store::kF32                  F32
-//   else                                     the outtype; Q8_0 where rows are not whole blocks: F16
+//   else                                     the outtype; F16 instead of Q8_0 for incomplete blocks
 //
-// Separate experts are stacked when the last one of their layer was read, and then come down, gate,
-// up; a rank-2 tensor of one row keeps its rank.
+// Single experts are stacked after the last one of their layer, in the order down, gate, up; a
+// rank-2 tensor with one row keeps its rank.
 #include "transforms/to_gguf/tensors.h"
 
 #include <algorithm>
@@ -32,14 +32,14 @@ namespace ckpt {
 namespace {
 
 struct Expert {
-  std::string name;  // GGUF's, of the stack
+  std::string name;  // the stack's name in the GGUF
   Tensor tensor;
 };
-// By projection (the row), then by number of the expert.
+// By projection (the row), then by index of the expert.
 using Experts = std::map<const NameRule*, std::map<uint64_t, Expert>>;
 
-// Floats of several types, and rows that share scales with others of their tensor, are joined as
-// F32, which holds them all.
+// Floats of different types, and rows that share scales with other rows of their tensor, are joined
+// as F32, which represents them all exactly.
 void give_one_type(std::vector<Tensor>& tensors, const Codec& f32) {
   const bool differ = std::ranges::any_of(tensors, [&](const Tensor& tensor) {
     return tensor.codec != tensors[0].codec || tensor.rows() % tensor.codec->band_rows != 0;
@@ -62,7 +62,7 @@ class TensorList {
     projections_ = stacks.size();
   }
 
-  // Tensors that are done, in front of all others.
+  // Adds finished tensors, before all others.
   Status add_made(std::vector<Tensor> made) {
     out_ = std::move(made);
     for (const Tensor& tensor : out_) {
@@ -141,7 +141,7 @@ class TensorList {
     return stack(whole_layer);
   }
 
-  // Streams come in the order of their numbers.
+  // Streams come in order of their indices.
   Status add_stream(NamedTensor named, const NameRule& rule) {
     CKPT_ASSIGN(const uint64_t inputs, model_.count("altup_num_inputs"));
     std::vector<Tensor>& parts = streams_[&rule];
@@ -192,7 +192,7 @@ class TensorList {
 
   const Model& model_;
   Codecs codecs_;
-  uint64_t projections_ = 0;  // of an expert
+  uint64_t projections_ = 0;  // per expert
   std::vector<Tensor> out_;
   std::set<std::string> names_;
   std::vector<std::string> unknown_;

@@ -1,15 +1,15 @@
-// to-gguf: a Hugging Face checkpoint becomes the GGUF checkpoint that llama.cpp's
-// convert_hf_to_gguf.py writes for it.
+// to-gguf: turns a Hugging Face checkpoint into the GGUF that llama.cpp's convert_hf_to_gguf.py
+// writes for it.
 //
 //   config.json ─▶ Model ─┬─▶ tensors   names, order, value changes, types    tensors.h
 //                         ├─▶ general.* from names, model card, totals        general/general.h
 //                         ├─▶ <arch>.*  hyper-parameters                      keys.h
 //                         └─▶ tokenizer.ggml.*                                tokenizer/tokenizer.h
 //
-// Rules and their sources: docs/formats/hf_to_gguf.md. Note: order is part of the result, of
-// tensors and keys alike; tensors of a file go by name, not as they lie there. outtype=auto takes
-// F32 checkpoints as F32, where that converter rounds them to F16; everything else is the same byte
-// for byte.
+// Rules and their sources: docs/formats/hf_to_gguf.md. Note: the order of tensors and keys is part
+// of the result; the tensors of a file are sorted by name, not by position. For F32 checkpoints,
+// outtype=auto keeps F32 where that converter rounds to F16; everything else is equal byte for
+// byte.
 #include <algorithm>
 
 #include "core/base/find.h"
@@ -65,7 +65,7 @@ constexpr OptionRule kToGgufOptions[] = {
                  "general.name, instead of that of the model card or the folder"),
 };
 
-// Tokens beyond the rows of the embedding could never be looked up.
+// The model cannot look up tokens that have no row in the embedding.
 Status check_vocabulary(const Metadata& metadata, const std::vector<Tensor>& tensors,
                         const Model& model, const Context& context) {
   const MetaArray* tokens = metadata.find_array("tokenizer.ggml.tokens");
@@ -79,7 +79,7 @@ Status check_vocabulary(const Metadata& metadata, const std::vector<Tensor>& ten
         count, rows, advice_on_count(0, tokenizer_options_of(model, rows)));
     return {};
   }
-  // Filled up, as the converter does.
+  // Tokens beyond the rows are normal if they are the padding that the converter makes.
   if (count - rows < model.family->vocabulary_multiple) return {};
   return corrupt_hint("a tokenizer that belongs to these weights, with --tokenizer DIR",
                       "the vocabulary has {} tokens; the embedding '{}' has {} rows", count,
@@ -121,8 +121,8 @@ void note_towers(const Model& model, const Context& context) {
           : "its convert_hf_to_gguf.py --mmproj writes");
 }
 
-// llama.cpp normalizes embeddings itself and pools them by a key. Its converter leaves the others
-// out too; --sentence-transformers-dense-modules keeps those of EmbeddingGemma.
+// llama.cpp normalizes embeddings itself and has a key for pooling. Its converter omits other
+// modules too; --sentence-transformers-dense-modules keeps those of EmbeddingGemma.
 void note_modules(const Checkpoint& input, const Context& context) {
   constexpr std::string_view kKept[] = {"Transformer", "Pooling", "Normalize", "Dropout"};
   std::vector<std::string> left_out;
@@ -156,7 +156,7 @@ void note_classifier(const std::vector<NamedTensor>& tensors, const Model& model
   }
 }
 
-// The GGUF has such a head, and llama.cpp uses it; some programs use the embedding instead.
+// The GGUF contains such a head, and llama.cpp uses it, while some programs use the embedding.
 void note_tied_head(const std::vector<NamedTensor>& tensors, const Model& model,
                     const Context& context) {
   constexpr uint64_t kHeadSample = uint64_t{1} << 16;
@@ -173,7 +173,7 @@ void note_tied_head(const std::vector<NamedTensor>& tensors, const Model& model,
       "the embedding");
 }
 
-// rope_scaling goes before rope_parameters, as in transformers. Fails: kCorrupt where that loses a
+// rope_scaling overrides rope_parameters, as in transformers. Fails: kCorrupt if that loses a
 // number that the weights were trained with.
 Status check_rope(const Model& model, const Context& context) {
   if (!model.rope_conflict) return {};

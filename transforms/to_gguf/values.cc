@@ -1,11 +1,11 @@
-// Changes of values by to-gguf: rows and columns in another order, + 1, -exp(x)
-// (llama.cpp conversion/qwen.py Qwen3NextModel, _LinearAttentionVReorderBase; llama.py permute).
+// Changes of values by to-gguf: other orders of rows and columns, + 1, -exp(x) (llama.cpp
+// conversion/qwen.py Qwen3NextModel, _LinearAttentionVReorderBase; llama.py permute).
 //
 //   value heads, 2 key heads with r = 3 each:   HF    0a 0b 0c 1a 1b 1c   grouped by key head
 //                                               GGUF  0a 1a 0b 1b 0c 1c   tiled
 //
-// Rows move as slices of the file, columns only as values; sums are made in the type of the source
-// (F16 rounds, BF16 is F32 by then).
+// Rows move as slices of the file, columns only as values; sums are computed in the type of the
+// source (F16 rounds, BF16 is F32 by then).
 #include "transforms/to_gguf/values.h"
 
 #include <algorithm>
@@ -21,13 +21,13 @@ namespace {
 constexpr const char *kQueryHeads = "num_attention_heads", *kKeyHeads = "num_key_value_heads";
 constexpr const char* kFolderFirst = "the steps into a folder first, and that folder as IN";
 
-// Heads of linear attention, as config.json has them.
+// Heads of linear attention, from config.json.
 struct Heads {
-  uint64_t key = 0, value = 0;                // how many
-  uint64_t key_values = 0, value_values = 0;  // size of one
+  uint64_t key = 0, value = 0;                // number of heads
+  uint64_t key_values = 0, value_values = 0;  // values per head
 
   bool reorders() const { return key > 0 && value > 0 && key != value; }
-  // Old head that comes to place `head`.
+  // The old index of the head that moves to index `head`.
   uint64_t source_of(uint64_t head) const { return (head % key) * (value / key) + head / key; }
 };
 
@@ -47,12 +47,12 @@ Result<Heads> linear_heads(const Model& model) {
   return heads;
 }
 
-// Rows or columns by heads: `count` of `size` each, behind `kept`.
+// Rows or columns of heads: `count` heads of `size`, after the first `kept`.
 struct HeadRows {
   uint64_t kept = 0, count = 0, size = 0;
 };
 
-// Goes before every loop over heads: their number is bounded by what is there.
+// Must be called before every loop over heads, because it limits their number to the tensor's size.
 Status check_rows(const Tensor& tensor, uint64_t found, HeadRows heads, const char* what) {
   const auto behind = multiply(heads.count, heads.size);
   const auto expected = behind ? add(*behind, heads.kept) : behind;
@@ -62,8 +62,8 @@ Status check_rows(const Tensor& tensor, uint64_t found, HeadRows heads, const ch
       expected ? fmt::to_string(*expected) : fmt::format("{} x {}", heads.count, heads.size));
 }
 
-// Applies a row edit to the bytes below: to the tensor itself, or to what it is decoded from; to
-// the floats that are written where each row has its own factor or shares a scale with others.
+// Applies a row edit to the stored bytes: of the tensor itself, or of the tensor that is decoded.
+// If each row has its own factor or shares a scale, it edits the computed floats.
 Result<Tensor> with_rows(Tensor tensor, const std::vector<RowRun>& runs) {
   if (tensor.is_stored()) return reorder_rows(tensor, runs);
   Recoded recoded = tensor.recoded();
@@ -83,7 +83,7 @@ Result<Tensor> with_rows(Tensor tensor, const std::vector<RowRun>& runs) {
   return tensor;
 }
 
-// The values of a 1-D tensor are its rows.
+// The rows of a 1-D tensor are its values.
 Result<Tensor> reordered(Tensor tensor, const std::vector<RowRun>& runs) {
   const std::vector<uint64_t> shape = tensor.shape;
   if (shape.size() >= 2) return with_rows(std::move(tensor), runs);
@@ -97,7 +97,7 @@ uint64_t row_count(const Tensor& tensor) {
   return tensor.shape.size() >= 2 && values > 0 ? tensor.rows() : values;
 }
 
-// Value heads of `size` rows from grouped to tiled, behind the first `kept` rows.
+// Moves value heads of `size` rows from grouped to tiled order, after the first `kept` rows.
 Result<Tensor> tile_rows(Tensor tensor, const Heads& heads, uint64_t kept, uint64_t size) {
   if (!heads.reorders()) return tensor;
   CKPT_TRY(check_rows(tensor, row_count(tensor), {kept, heads.value, size}, "rows"));
@@ -166,7 +166,7 @@ Result<Tensor> qkv_of_heads(Tensor tensor, const Model& model) {
   return reordered(std::move(tensor), runs);
 }
 
-// Rows of each group are the queries of its heads, its keys and its values.
+// In each group, the queries of its heads, its keys and its values follow each other.
 Result<std::vector<Tensor>> split_groups(const Tensor& tensor, const Model& model) {
   CKPT_ASSIGN(const uint64_t heads, model.count(kQueryHeads));
   CKPT_ASSIGN(const uint64_t groups, model.count(kKeyHeads));
@@ -190,7 +190,7 @@ Result<std::vector<Tensor>> split_groups(const Tensor& tensor, const Model& mode
   return out;
 }
 
-// Positions begin behind the number of the padding token.
+// Drops the rows up to the id of the padding token, because positions are counted from it.
 Result<Tensor> counted_positions(Tensor tensor, const Model& model) {
   CKPT_ASSIGN(const uint64_t dropped, model.dropped_positions());
   const uint64_t rows = row_count(tensor);
@@ -240,11 +240,11 @@ Result<Tensor> answer_rows(const Tensor& tensor, const Model& model) {
   return reorder_rows(written, runs);
 }
 
-// Rows of each key head are q, k, v, z: all q, all k and all v; all z.
+// The rows of each key head are q, k, v, z. Returns all q, all k and all v; and all z.
 Result<std::vector<Tensor>> split_qkvz(const Tensor& tensor, const Model& model) {
   CKPT_ASSIGN(const Heads heads, linear_heads(model));
   if (heads.key == 0 || heads.value % heads.key != 0) return wrong_heads(heads);
-  const uint64_t values = heads.value / heads.key * heads.value_values;  // of one key head
+  const uint64_t values = heads.value / heads.key * heads.value_values;  // for one key head
   const uint64_t sizes[] = {heads.key_values, heads.key_values, values, values};
   const uint64_t head_rows = 2 * heads.key_values + 2 * values;
   CKPT_TRY(check_rows(tensor, row_count(tensor), {0, heads.key, head_rows}, "rows"));
@@ -261,7 +261,7 @@ Result<std::vector<Tensor>> split_qkvz(const Tensor& tensor, const Model& model)
   return std::vector<Tensor>{std::move(qkv), std::move(z)};
 }
 
-// The changes that go by the heads of linear attention.
+// Applies changes that depend on the heads of linear attention.
 Result<Tensor> change_of_linear(Tensor tensor, Change change, const Model& model) {
   CKPT_ASSIGN(const Heads heads, linear_heads(model));
   switch (change) {
@@ -280,7 +280,7 @@ Result<Tensor> change_of_linear(Tensor tensor, Change change, const Model& model
   CKPT_CHECK(false);
 }
 
-// A norm of all groups as one row a group.
+// Makes a norm of all groups one row per group.
 Result<Tensor> rows_of_groups(Tensor tensor, const Model& model) {
   CKPT_ASSIGN(const uint64_t groups,
               number_of_fields(*model.family, model.config, model.family->norm_groups));
@@ -291,7 +291,7 @@ Result<Tensor> rows_of_groups(Tensor tensor, const Model& model) {
   return corrupt("tensor '{}' has {} values; expected {} groups", tensor.name, values, groups);
 }
 
-// A factor for each row: the same, or one for each part of the rows.
+// One factor per row: the same for all, or one for each part of the rows.
 Result<std::vector<float>> factors_of_rows(const Tensor& tensor, const JsonValue& value,
                                            const Model& model) {
   std::vector<uint64_t> sizes = {tensor.rows()};
@@ -311,7 +311,7 @@ Result<std::vector<float>> factors_of_rows(const Tensor& tensor, const JsonValue
                  tensor.name, tensor.rows(), value.dump());
 }
 
-// Tokens that have no embedding have one of zeros.
+// Adds rows of zeros for tokens without an embedding.
 Result<Tensor> filled_rows(const Tensor& tensor, const Model& model) {
   CKPT_ASSIGN(const uint64_t tokens, model.count("vocab_size"));
   if (tokens <= tensor.rows()) return tensor;
@@ -378,7 +378,7 @@ Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {
   return change_of_linear(std::move(tensor), change, model);
 }
 
-// Of the tensor's own codes where rows can be cut out of them.
+// Changes the tensor's codes if rows can be cut out of them.
 Result<std::vector<Tensor>> changed_as_stored(Tensor tensor, Change change, const Model& model,
                                               const Codec& f32) {
   switch (change) {

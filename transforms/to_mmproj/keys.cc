@@ -1,4 +1,4 @@
-// The common keys, in the order in which they are written (llama.cpp conversion/base.py
+// The common keys, in the order of writing (llama.cpp conversion/base.py
 // MmprojModel.set_gguf_parameters), before those of the family.
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_mmproj/families/families.h"
@@ -34,7 +34,7 @@ Status add_counts(std::span<const CountKey> keys, std::string_view prefix, const
   return {};
 }
 
-// One number a color. Whole numbers too are written as F32, which is how llama.cpp reads them.
+// One number per color. Integers are also written as F32, because llama.cpp reads F32.
 Status add_colors(const char* field, const ProjectorModel& model, Metadata& metadata) {
   constexpr size_t kColors = 3;
   constexpr const char* kReleased =
@@ -72,7 +72,7 @@ Status add_projector_keys(const ProjectorModel& model, Metadata& metadata) {
     CKPT_TRY(add_counts(kAudioCounts, "clip.audio.", model.audio, metadata));
   }
   const ProjectorFamily& family = *model.family;
-  const bool has_audio = !family.audio_defaults.empty();  // whose projector has a type of its own
+  const bool has_audio = !family.audio_defaults.empty();  // audio has a projector type too
   metadata.append(has_audio ? "clip.vision.projector_type" : "clip.projector_type",
                   MetaValue::text(std::string(family.name)));
   return family.add_keys(model, metadata);

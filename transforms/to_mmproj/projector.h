@@ -1,4 +1,4 @@
-// A projector: its keys, its tensors, their values.
+// A projector: its keys, tensors and values.
 #pragma once
 
 #include <vector>
@@ -7,20 +7,20 @@
 
 namespace ckpt {
 
-// general.file_type and the keys "clip.*", appended. Fails: kCorrupt: fields that are missing or of
-// another kind.
+// Appends general.file_type and the keys "clip.*". Fails: kCorrupt: fields are missing or of
+// another type.
 Status add_projector_keys(const ProjectorModel& model, Metadata& metadata);
 
-// The tensors of the towers, in the order in which they are written. An outtype of the source is
-// set in `model` by what they are stored as. Fails: kUnsupported, naming them, for tensors that
-// neither the towers nor the language model have, and for types that cannot be decoded; kCorrupt
-// for layers and sizes that contradict the configuration, and names that come twice.
+// The tensors of the towers, in the order of writing. If the outtype is that of the source, sets it
+// in `model` by the stored types. Fails: kUnsupported, naming tensors that belong neither to the
+// towers nor to the language model, and types that cannot be decoded; kCorrupt: layers and sizes
+// that contradict the configuration, and repeated names.
 Result<std::vector<Tensor>> make_projector_tensors(const Checkpoint& checkpoint,
                                                    std::optional<OutType> wanted,
                                                    ProjectorModel& model, Codecs codecs);
 
-// The tensor with values and shape as the row of a tower says, or the two of kFrames. Fails:
-// kCorrupt for shapes that are others than the rule's.
+// Changes values and shape by the row of a tower; kFrames gives two tensors. Fails: kCorrupt: a
+// shape contradicts the rule.
 Result<std::vector<Tensor>> change_tower_values(Tensor tensor, TowerChange change,
                                                 const ProjectorModel& model, Codecs codecs);
 

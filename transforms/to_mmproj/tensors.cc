@@ -1,13 +1,13 @@
-// Tensors under their names in a projector, in the order they are written, with the type the rules
-// give (llama.cpp conversion/base.py prepare_tensors, MmprojModel.tensor_force_quant).
+// Makes the tensors of a projector in the order of writing, with types by rule (llama.cpp
+// conversion/base.py prepare_tensors, MmprojModel.tensor_force_quant).
 //
 //   rank <= 1, or "..._norm.weight"          F32
-//   patch embeddings, patch merger           F16 in a file of F16, else F32
+//   patch embeddings, patch merger           F16 in an F16 file, else F32
 //   position embeddings                      F32
 //   name that does not end in ".weight"      F32
-//   else                                     the outtype; Q8_0 where rows are not whole blocks: F16
+//   else                                     the outtype; F16 instead of Q8_0 for incomplete blocks
 //
-// Files by name, in a file tensors by name, compared as bytes: layer 10 comes before layer 2.
+// Sorted by file, then by tensor, with names compared as bytes: layer 10 precedes layer 2.
 #include "transforms/to_gguf/tensors.h"
 
 #include <algorithm>
@@ -82,7 +82,7 @@ class ProjectorTensors {
     return store(std::move(changed[1]), std::move(second), rule.store, source);
   }
 
-  // Fails: kCorrupt where the layers are not as many as the configuration says.
+  // Fails: kCorrupt if the number of layers contradicts the configuration.
   Result<std::vector<Tensor>> finish() {
     CKPT_TRY(check_layers("v", model_.vision));
     if (model_.hears()) CKPT_TRY(check_layers("a", model_.audio));
@@ -156,7 +156,7 @@ class ProjectorTensors {
   std::map<std::string_view, std::set<uint64_t>> layers_;  // by tower: "v", "a"
 };
 
-// A tower may be there under words that no class reads before it.
+// Reports a missing tower; it may exist under a prefix that the class does not read.
 Failure no_tower(const ProjectorFamily& family, const Checkpoint& checkpoint) {
   for (const Tensor& tensor : checkpoint.tensors) {
     const std::string_view name = tensor.name;

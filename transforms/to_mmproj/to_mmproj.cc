@@ -1,13 +1,13 @@
-// to-mmproj: the towers of a Hugging Face checkpoint become the projector that llama.cpp's
-// convert_hf_to_gguf.py --mmproj writes for it, the second file of a model with vision or audio.
+// to-mmproj: turns the towers of a Hugging Face checkpoint into the projector that llama.cpp's
+// convert_hf_to_gguf.py --mmproj writes for it, the second file of a vision or audio model.
 //
 //   config.json, preprocessor_config.json ─▶ ProjectorModel ─┬─▶ tensors    tensors.h
 //                                                            ├─▶ general.*  to_gguf/general
 //                                                            └─▶ clip.*     keys.h
 //
-// outtype=auto takes F32 checkpoints as F32, where that converter rounds them to F16, and colors of
-// the preprocessor are F32 even where it writes whole numbers; everything else is the same byte for
-// byte. Layers and their sizes are held against the configuration, which it does not do.
+// For F32 checkpoints, outtype=auto keeps F32 where that converter rounds to F16; colors of the
+// preprocessor are F32 even where it writes integers; all else is equal byte for byte. Unlike the
+// converter, this compares layers and sizes with the configuration.
 #include "core/model/transform.h"
 #include "transforms/facts/like.h"
 #include "transforms/facts/qat_quantizers.h"

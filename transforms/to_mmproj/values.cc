@@ -1,5 +1,4 @@
-// Changes of values on the way to a projector (llama.cpp conversion/{qwen3vl,gemma,llava}.py
-// modify_tensors).
+// Changes of values for a projector (llama.cpp conversion/{qwen3vl,gemma,llava}.py modify_tensors).
 //
 //   a convolution over two frames   {out, in, 2, h, w}   ─▶  {out, in, h, w} twice
 //   patches with colors last        {out, h w rgb}       ─▶  {out, rgb, h, w}
@@ -61,8 +60,8 @@ Result<Tensor> row_of_token(const Tensor& tensor, const ProjectorModel& model) {
   return reshape(std::move(row), {tensor.shape[1]});
 }
 
-// One number a channel of a head, so few that they are computed while planning; rounded to F32
-// after each of two functions, as the converter's arithmetic is.
+// One number per channel of a head. They are so few that planning computes them; F32 rounding
+// follows each of two functions, as in the converter.
 Result<Tensor> softplus(const Tensor& tensor, Codecs codecs) {
   constexpr uint64_t kMaxChannels = 1 << 16;
   constexpr float kLinearFrom = 20;  // as in PyTorch

@@ -1,16 +1,16 @@
-// Which class to name in tokenizer_config.json.
+// Selects the class to name in tokenizer_config.json.
 //
 //                      4.57                                5.x
 //   Qwen2Tokenizer     rules of tokenizer.json             Qwen2's own rules
-//   Qwen3_5Tokenizer   not there                           Qwen3.5's own rules
-//   TokenizersBackend  not there                           rules of tokenizer.json
+//   Qwen3_5Tokenizer   absent                              Qwen3.5's own rules
+//   TokenizersBackend  absent                              rules of tokenizer.json
 //   PreTrainedTokenizerFast   rules of tokenizer.json      rules of tokenizer.json
 //
 // Source: huggingface/transformers v4.57.1 and v5.17.0 src/transformers/models/auto/
 // tokenization_auto.py, tokenization_utils_tokenizers.py (convert_to_native_format),
 // models/qwen2/tokenization_qwen2.py, models/qwen3_5/tokenization_qwen3_5.py; processors of 4.57:
-// models/*/processing_*.py (tokenizer_class). The class that hub checkpoints of Qwen3.5 name,
-// Qwen2Tokenizer, makes transformers 5 cut combining marks otherwise.
+// models/*/processing_*.py (tokenizer_class). Hub checkpoints of Qwen3.5 name Qwen2Tokenizer, with
+// which transformers 5 splits combining marks differently.
 #include <algorithm>
 
 #include "core/base/find.h"
@@ -36,7 +36,7 @@ constexpr std::string_view kStems =
     "Siglip Speech2Text Speech2Text2 SpeechT5 Splinter SqueezeBert T5 Tapas Tapex TransfoXL Udop "
     "Vits Wav2Vec2CTC Wav2Vec2PhonemeCTC Whisper XGLM XLM XLMProphetNet XLMRoberta XLNet";
 
-// Of these, the names that have no fast class. Of the others, 4.57 resolves "Tokenizer" by it.
+// Those without a fast class. For the others, 4.57 resolves "Tokenizer" to the fast class.
 constexpr std::string_view kSlowStems =
     "Bartpho BertGeneration BertJapanese Bertweet BioGpt ByT5 CTRL Canine Clvp CpmAnt Dia ErnieM "
     "Esm FSMT FastSpeech2Conformer Flaubert GPTNeoXJapanese GPTSanJapanese GPTSw3 Jukebox Luke "
@@ -44,8 +44,8 @@ constexpr std::string_view kSlowStems =
     "RoCBert Siglip Speech2Text Speech2Text2 SpeechT5 Tapas Tapex TransfoXL Vits Wav2Vec2CTC "
     "Wav2Vec2PhonemeCTC XLM XLMProphetNet";
 
-// Model types whose processor in 4.57 (or in vLLM 0.17 with it) takes one class only. Families say
-// it by the quirk "processor_tokenizer:CLASS"; these are types without a table.
+// Model types whose processor in 4.57 (or in vLLM 0.17 with it) accepts only one class. Families
+// have the quirk "processor_tokenizer:CLASS" for this; these types have no table.
 struct ProcessorRow {
   std::string_view model_types, name;
 };
@@ -57,7 +57,7 @@ constexpr ProcessorRow kProcessors[] = {
     {"emu3 phi4_multimodal", "GPT2TokenizerFast"},
 };
 
-// Rules of Qwen's classes of transformers 5 that replace those in tokenizer.json.
+// Rules of Qwen's classes in transformers 5 that replace those in tokenizer.json.
 struct OwnRules {
   std::string_view stem, split;
 };
@@ -79,7 +79,7 @@ bool is_type(const JsonValue& json, std::string_view type) {
   return found != nullptr && *found == type;
 }
 
-// Split by `pattern`, then bytes as letters.
+// Whether it splits by `pattern` and then represents bytes by letters.
 bool cuts_by(const JsonValue& cutter, std::string_view pattern) {
   const JsonValue* steps = known(cutter, "pretokenizers");
   if (!is_type(cutter, "Sequence") || steps == nullptr || !steps->is_array() || steps->size() != 2)
@@ -94,7 +94,7 @@ bool cuts_by(const JsonValue& cutter, std::string_view pattern) {
          !is_truthy(known(bytes, "use_regex"));
 }
 
-// Whether tokenizer.json says what the class would build.
+// Whether tokenizer.json has the rules that the class would make.
 Result<bool> says(const TokenizerFile& file, const OwnRules& rules) {
   CKPT_ASSIGN(const JsonValue normalizer, file.value("normalizer"));
   CKPT_ASSIGN(const JsonValue cutter, file.value("pre_tokenizer"));
@@ -126,7 +126,7 @@ std::string_view class_of_processor(std::string_view model_type) {
 
 Result<bool> transformers_5_cuts_otherwise(std::string_view name, std::string_view model_type,
                                            const TokenizerFile& file) {
-  // One model type gets its own class whatever the folder names.
+  // A model type with this quirk gets its class regardless of the folder's.
   const auto own = words_after(quirks_of(model_type), "tokenizer_class:");
   const std::string_view stem = own.empty() ? stem_of(name) : own.front();
   const OwnRules* rules = find_by(kOwnRules, &OwnRules::stem, stem);

@@ -1,10 +1,10 @@
-// Whether two tokenizers are the same one, and where they first differ.
+// Compares two tokenizers and finds their first differences.
 //
 //   ids      vocabulary, merges, added tokens
-//   rules    normalizer, pre_tokenizer, post_processor, decoder, the model's kind and flags
+//   rules    normalizer, pre_tokenizer, post_processor, decoder, the model's type and flags
 //   all      facts of the files around tokenizer.json (config_facts.h)
 //
-// Merges decide ids as much as the vocabulary does; truncation and padding, which trainers leave in
+// Merges affect ids as much as the vocabulary. Truncation and padding, which trainers leave in
 // tokenizer.json, belong to no area and are never compared.
 #include "transforms/tokenizer/compare.h"
 
@@ -17,8 +17,8 @@
 namespace ckpt {
 namespace {
 
-// Whether two JSON texts differ in nothing but the space between tokens. False says nothing: the
-// same value can be spelled in other ways.
+// Whether two JSON texts differ only in the space between tokens. If false, they may still have the
+// same value in another spelling.
 bool is_same_text(std::string_view a, std::string_view b) {
   if (a == b) return true;
   bool quoted = false;
@@ -39,7 +39,7 @@ bool is_same_text(std::string_view a, std::string_view b) {
   }
 }
 
-// Enough of a text to recognize it by.
+// A beginning of a text that is sufficient for messages.
 std::string shown(std::string_view text) {
   constexpr size_t kMaxShown = 160;
   if (text.size() <= kMaxShown) return std::string(text);
@@ -67,7 +67,7 @@ class Comparison {
   Comparison(const TokenizerFile& ours, const TokenizerFile& theirs)
       : ours_(ours), theirs_(theirs) {}
 
-  // "" when equal.
+  // Returns "" if they are equal.
   Result<std::string> ids() const {
     using ListReader = Result<std::vector<std::string>> (*)(const TokenizerFile&);
     constexpr std::array<std::tuple<std::string_view, ListReader, std::string_view>, 2>
@@ -102,7 +102,7 @@ class Comparison {
   }
 
   Result<std::string> scores_and_added() const {
-    // Unigram: the same tokens, other scores
+    // Unigram: the same tokens with other scores
     if (ours_.text("model.vocab").starts_with('[') && !is_same("model.vocab")) {
       CKPT_ASSIGN(const JsonValue a, ours_.value("model.vocab"));
       CKPT_ASSIGN(const JsonValue b, theirs_.value("model.vocab"));
@@ -127,7 +127,7 @@ class Comparison {
   const TokenizerFile& theirs_;
 };
 
-// The first fact of `area` that differs; "" when all are equal.
+// Describes the first different fact of `area`; "" if all are equal.
 std::string fact_difference(const std::vector<TokenizerFact>& ours,
                             const std::vector<TokenizerFact>& theirs, TokenizerArea area) {
   for (size_t i = 0; i < std::min(ours.size(), theirs.size()); ++i) {

@@ -1,4 +1,4 @@
-// Whether two tokenizers are the same one, and where they first differ.
+// Compares two tokenizers and finds their first differences.
 #pragma once
 
 #include <optional>
@@ -19,17 +19,17 @@ struct TokenizerDifference {
   std::string text;  // "token 17: 'ab' here, 'ba' there"
 };
 
-// The first difference of each area, in the order of areas.
+// The first difference in each area, in the order of areas.
 using TokenizerDifferences = std::vector<TokenizerDifference>;
 
 Result<TokenizerDifferences> compare_tokenizers(const Checkpoint& ours, const Checkpoint& theirs);
 
-// First index at which two lists differ; nullopt when they are equal.
+// Describes the first index at which two lists differ; nullopt if they are equal.
 std::optional<std::string> first_token_difference(const std::vector<std::string>& ours,
                                                   const std::vector<std::string>& theirs,
                                                   std::string_view what);
 
-// Fails: kUnsupported for the first difference that accept=AREA does not name; notes the others.
+// Fails: kUnsupported for the first difference that accept=AREA does not permit; notes the others.
 Status settle(const TokenizerDifferences& differences, const OptionValues& options,
               const Context& context);
 

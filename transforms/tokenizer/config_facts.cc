@@ -1,11 +1,11 @@
-// Facts that change ids or special tokens outside tokenizer.json:
+// Facts outside tokenizer.json that change ids or special tokens:
 //
 //   tokenizer_config.json    the class, flags that frame or split a text, names of special tokens,
 //                            added_tokens_decoder
 //   special_tokens_map.json  names of special tokens again
 //   added_tokens.json        ids of added tokens again
-//
-// Folders of different versions of transformers say the same in different files, so that a value
+// Different versions of transformers store the same facts in different files, so values that repeat
+// tokenizer.json do not count. Source: huggingface/transformers v4.57.6
 // that repeats tokenizer.json does not count. Source: huggingface/transformers v4.57.6
 // tokenization_utils_base.py, tokenization_utils_fast.py; v5.17.0 tokenization_utils_tokenizers.py.
 #include "transforms/tokenizer/config_facts.h"
@@ -26,10 +26,10 @@ namespace {
 constexpr const char* kSpecialTokensMap = "special_tokens_map.json";
 constexpr const char* kAddedTokensFile = "added_tokens.json";
 constexpr const char* kNamedKinds[] = {"bos", "eos", "pad", "unk", "sep", "cls", "mask"};
-// Lists, or objects, of further special tokens.
+// Fields with a list or an object of further special tokens.
 constexpr const char* kMoreSpecial[] = {"additional_special_tokens", "extra_special_tokens",
                                         "model_specific_special_tokens"};
-// Flags of classes that build a normalizer of their own.
+// Flags of classes that make their own normalizer.
 constexpr const char* kNormalizerFlags[] = {"do_lower_case", "strip_accents",
                                             "tokenize_chinese_chars"};
 
@@ -65,7 +65,7 @@ class FactReader {
     out_.push_back({area, std::move(name), std::move(value)});
   }
 
-  // Entries that tokenizer.json does not have so.
+  // Adds ids that differ from tokenizer.json.
   Status add_ids() {
     std::string decoder, numbers;
     if (const JsonValue* entries = known(config_, "added_tokens_decoder")) {
@@ -117,7 +117,7 @@ class FactReader {
     return {};
   }
 
-  // The flags, where tokenizer.json frames a text in another way.
+  // Adds the flags if tokenizer.json frames a text differently.
   Status add_frame() {
     CKPT_ASSIGN(const auto frame,
                 text_frame(file_, special_text(config_, "bos"), special_text(config_, "eos")));
@@ -138,13 +138,13 @@ class FactReader {
             ? is_truthy(flag)
             : puts_space_in_front({{"normalizer", normalizer}, {"pre_tokenizer", cutter}});
     auto value = flag_beyond("add_prefix_space", own);
-    // 4.57 takes the pre-tokenizer's own for false then.
+    // Then 4.57 replaces the pre-tokenizer's value by false.
     if (flag != nullptr && own && known(config_, "add_prefix_space") == nullptr) value = "absent";
     add(TokenizerArea::kRules, "add_prefix_space", std::move(value));
     return {};
   }
 
-  // The flag of tokenizer_config.json where it is not `own`, that of tokenizer.json.
+  // The flag in tokenizer_config.json, if it differs from `own`, that of tokenizer.json.
   std::optional<std::string> flag_beyond(const char* key, std::optional<bool> own) const {
     const JsonValue* declared = known(config_, key);
     if (declared == nullptr || own == is_truthy(declared)) return std::nullopt;
@@ -177,7 +177,7 @@ class FactReader {
         more.empty() ? std::nullopt : std::optional(fmt::format("'{}'", fmt::join(more, "' '"))));
   }
 
-  // Those that tokenizer.json does not make special itself.
+  // Adds tokens that are not special in tokenizer.json.
   void add_more(const JsonValue& from, std::set<std::string>& more) const {
     for (const char* list : kMoreSpecial) {
       const JsonValue* entries = known(from, list);

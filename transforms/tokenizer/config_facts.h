@@ -1,4 +1,4 @@
-// Facts of the files next to tokenizer.json that decide ids, and the tokens that begin, end or pad.
+// Facts in files next to tokenizer.json that affect ids, and the tokens that begin, end or pad.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace ckpt {
 
-// ids: a number stands for another token. rules: text is cut or framed otherwise. special: another
+// kIds: an id means another token. kRules: a text is split or framed differently. kSpecial: another
 // token begins, ends or pads.
 enum class TokenizerArea : uint8_t { kIds, kRules, kSpecial };
 
 struct TokenizerFact {
   TokenizerArea area;
   std::string name;                  // "add_bos_token"
-  std::optional<std::string> value;  // nullopt: as tokenizer.json or tokenizer_config.json has it
+  std::optional<std::string> value;  // nullopt: as in tokenizer.json or tokenizer_config.json
 };
 
-// The same names in the same order for each folder. `file` is the folder's tokenizer.json. Fails:
-// kCorrupt.
+// Returns the same names in the same order for each folder. `file` is the folder's tokenizer.json.
+// Fails: kCorrupt.
 Result<std::vector<TokenizerFact>> tokenizer_facts(const Checkpoint& folder,
                                                    const TokenizerFile& file);
 

@@ -1,12 +1,12 @@
-// tokenizer.json, found through without building a tree of it.
+// Reads tokenizer.json without making a tree of it.
 //
 //   {"added_tokens": [...], "normalizer": {...}, ..., "model": {"type": "BPE", "vocab": {...},
 //   ...}}
-//    └── one view a member ──┘                                 └── one view a member ──┘
+//    └── one view per member ─┘                                 └── one view per member ─┘
 //
 // Source of the fields: huggingface/tokenizers, tokenizers/src/tokenizer/serialization.rs,
 // models/bpe/serialization.rs. Merges are texts "a b" in old files and pairs ["a", "b"] in new
-// ones, and say the same.
+// ones, with the same meaning.
 #include "transforms/tokenizer/file.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t kMaxFileTokens = 16'000'000;
 
-// Takes the members of the file and of its object "model".
+// Collects the members of the file and of its object "model".
 class MemberSpans final : public JsonSink {
  public:
   explicit MemberSpans(TokenizerFile& out) : out_(out) {}
@@ -35,7 +35,7 @@ class MemberSpans final : public JsonSink {
     const bool is_object = bracket == '{';
     if (depth_ == 0) is_object_ = is_object;
     if (depth_ == 1) in_model_ = is_object && is_object_ && out_.members.back().first == "model";
-    if (depth_ == 1 && in_model_) out_.model.clear();  // of equal keys the last one holds
+    if (depth_ == 1 && in_model_) out_.model.clear();  // the last of equal keys counts
     if (here() != nullptr) start_bytes_[depth_] = at_byte;
     ++depth_;
     return true;
@@ -50,7 +50,7 @@ class MemberSpans final : public JsonSink {
   }
 
  private:
-  // The list that takes the members of the object at hand; nullptr where none does.
+  // The list for the members of the present object; nullptr if they are not collected.
   std::vector<TokenizerFile::Member>* here() {
     if (depth_ == 1 && is_object_) return &out_.members;
     return depth_ == 2 && in_model_ ? &out_.model : nullptr;

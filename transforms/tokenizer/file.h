@@ -1,4 +1,4 @@
-// tokenizer.json, read as far as it must be.
+// Reads only the required parts of tokenizer.json.
 #pragma once
 
 #include <optional>
@@ -14,22 +14,22 @@ namespace ckpt {
 
 inline constexpr std::string_view kTokenizerConfig = "tokenizer_config.json";
 
-// tokenizer.json by its members, each as the text it is written in. Files have 10 to 20 MB, nearly
-// all of it vocabulary and merges, which need no reading when their texts are equal.
+// The members of tokenizer.json as text. Files have 10 to 20 MB, mostly vocabulary and merges,
+// which need not be parsed if their texts are equal.
 struct TokenizerFile {
   using Member = std::pair<std::string_view, std::string_view>;  // key without quotes, value
   std::string_view file_text;
   std::vector<Member> members;
-  std::vector<Member> model;  // of the member "model"
+  std::vector<Member> model;  // members of the member "model"
 
-  // Text of a member, of `model` when the name is "model.NAME"; "" when absent.
+  // The text of a member, or of one in `model` if the name is "model.NAME"; "" if absent.
   std::string_view text(std::string_view name) const;
-  // The same, read; null when absent. Fails: kCorrupt.
+  // The same, parsed; null if absent. Fails: kCorrupt.
   Result<JsonValue> value(std::string_view name) const;
 };
 
-// Views into the document, which must outlive it; nullopt when there is none.
-// Fails: kCorrupt: no JSON object, or none at "model".
+// Returns views into the document, which must outlive them; nullopt if there is none. Fails:
+// kCorrupt: it is not a JSON object, or "model" is not.
 Result<std::optional<TokenizerFile>> read_tokenizer_file(const Checkpoint& checkpoint);
 
 // A token outside the vocabulary, with the flags that decide where it is found in a text.
@@ -43,10 +43,10 @@ struct AddedToken {
 // Sorted by id. Fails: kCorrupt.
 Result<std::vector<AddedToken>> read_added_tokens(const TokenizerFile& file);
 
-// Tokens of the vocabulary by id, "" where no token has it. Fails: kCorrupt, kUnsupported.
+// The tokens of the vocabulary by id; "" for unused ids. Fails: kCorrupt, kUnsupported.
 Result<std::vector<std::string>> read_tokens(const TokenizerFile& file);
 
-// Merges in order of rank as "left right". Fails: kCorrupt.
+// Merges as "left right", in the order of rank. Fails: kCorrupt.
 Result<std::vector<std::string>> read_merge_texts(const TokenizerFile& file);
 
 }  // namespace ckpt

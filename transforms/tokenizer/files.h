@@ -1,4 +1,4 @@
-// The files of a folder that make its tokenizer.
+// The files of a folder that define its tokenizer.
 #pragma once
 
 #include <vector>
@@ -9,12 +9,12 @@ namespace ckpt {
 
 bool is_of_tokenizer(const Document& document);
 bool is_chat_template(const Document& document);
-// Puts those among `documents` into `checkpoint`, in the place of its own: whatever is not there, a
-// vocabulary in another form, goes.
+// Replaces the checkpoint's files of this kind by those among `documents`. Files that `documents`
+// lack, such as a vocabulary in another form, are removed.
 void exchange_files(const std::vector<Document>& documents, bool (*is_it)(const Document&),
                     Checkpoint& checkpoint);
-// The same for the small files of the folder `where`, with its chat templates if it has any. Fails:
-// kUsage where no vocabulary is among them.
+// Does the same with the small files of the folder `where`, including its chat templates. Fails:
+// kUsage if there is no vocabulary among them.
 Status take_tokenizer_files(const std::vector<Document>& documents, std::string_view where,
                             Checkpoint& checkpoint);
 

@@ -1,7 +1,7 @@
-// Texts that llama.cpp splits differently from a checkpoint's tokenizer.
+// Finds texts that llama.cpp splits differently from a checkpoint's tokenizer.
 //
 //   folder         ─▶ rules of its tokenizer.json                            gaps.h
-//                     tokens of its tokenizer.model, which differ from tokenizer.json's
+//                     tokens of its tokenizer.model that differ from tokenizer.json's
 //   GGUF           ─▶ scores that are all equal
 //   GGUF and base  ─▶ rules of base's tokenizer.json, and each key tokenizer.* that a conversion
 //                     of base writes differently
@@ -70,7 +70,7 @@ void find_in_folder(const Checkpoint& folder, std::vector<Finding>& out) {
   }
 }
 
-// Empty for a list of anything else.
+// Empty for a list of any other type.
 std::vector<double> numbers_of(const MetaArray* array) {
   std::vector<double> out;
   if (array == nullptr || array->numbers.empty()) return out;
@@ -79,7 +79,7 @@ std::vector<double> numbers_of(const MetaArray* array) {
   return out;
 }
 
-// Whether all tokens that texts are split into have one score.
+// Whether all normal tokens have the same score.
 bool are_equal(const std::vector<double>& scores, const std::vector<double>& types) {
   if (scores.size() < 2 || scores.size() != types.size()) return false;
   std::optional<double> first;
@@ -91,8 +91,8 @@ bool are_equal(const std::vector<double>& scores, const std::vector<double>& typ
   return first.has_value();
 }
 
-// Whether both tell one order of the tokens that texts are split into, whatever the numbers; those
-// that no merge makes have no place in it.
+// Whether both scores give the same order of normal tokens. Tokens that no merge makes have no
+// position in it.
 bool have_one_order(const std::vector<double>& ours, const std::vector<double>& theirs,
                     const std::vector<double>& types) {
   std::vector<uint32_t> order;
@@ -151,7 +151,7 @@ std::string value_text(const MetaValue* value) {
   return "another value";
 }
 
-// The first place at which two lists differ, and both values there.
+// Describes the first position at which two lists differ, with both values.
 std::string list_difference(const MetaArray& ours, const MetaArray& theirs, std::string_view what) {
   if (ours.element == MetaType::kText && theirs.element == MetaType::kText) {
     return first_token_difference(ours.texts, theirs.texts, what).value_or("");
@@ -164,7 +164,7 @@ std::string list_difference(const MetaArray& ours, const MetaArray& theirs, std:
   return fmt::format("{} here, {} there", ours.count(), theirs.count());
 }
 
-// Keys by which texts are split; others say which tokens frame them.
+// Whether the key affects how texts are split; other keys name the tokens that frame them.
 bool decides_ids(std::string_view key) {
   return key == "tokenizer.ggml.model" || key == "tokenizer.ggml.pre" ||
          key == "tokenizer.ggml.tokens" || key == "tokenizer.ggml.merges" || key == kScores ||
@@ -216,7 +216,7 @@ std::optional<std::string> key_difference(const Metadata& ours, const MetaEntry&
   const auto types = numbers_of(ours.find_array(kTypes));
   if (are_scores && have_one_order(numbers_of(a), numbers_of(b), types)) return std::nullopt;
   std::string_view what = std::string_view(entry.key).substr(entry.key.rfind('.') + 1);
-  if (a->element == MetaType::kText && what.ends_with('s')) what.remove_suffix(1);  // of one
+  if (a->element == MetaType::kText && what.ends_with('s')) what.remove_suffix(1);  // singular
   return list_difference(*a, *b, what);
 }
 

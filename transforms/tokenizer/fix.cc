@@ -1,19 +1,19 @@
-// tokenizer:for=transformers-4.57: tokenizer_config.json as both transformers 4.57 and 5 read it.
+// tokenizer:for=transformers-4.57: changes tokenizer_config.json so that 4.57 and 5 can read it.
 //
 //   5.x writes                                    becomes
 //   tokenizer_class: TokenizersBackend, ...       a class that 4.57 has (classes.cc)
 //   extra_special_tokens: [..]                    additional_special_tokens: [..]
 //   model_specific_special_tokens: {..}           extra_special_tokens: {..}
-//   backend, is_local, local_files_only,          nothing
+//   backend, is_local, local_files_only,          (removed)
 //   merges_file/vocab_file/... of null
 //   (no added_tokens_decoder)                     from tokenizer.json
-//   (no add_bos_token)                            as tokenizer.json frames a text, where a class of
-//                                                 4.57 frames it again
+//   (no add_bos_token)                            as tokenizer.json frames a text, if a class of
+//                                                 4.57 frames it too
 //
-// tokenizer.json stays as it is. Source: huggingface/transformers v4.57.1
+// tokenizer.json stays unchanged. Source: huggingface/transformers v4.57.1
 // tokenization_utils_base.py, tokenization_utils_fast.py, models/llama/tokenization_llama_fast.py;
-// v5.17.0 tokenization_utils_base.py. In 4.57 extra_special_tokens is an object, and in 5 the old
-// additional_special_tokens is only read when the new key is absent.
+// v5.17.0 tokenization_utils_base.py. extra_special_tokens is an object in 4.57; 5 reads the old
+// additional_special_tokens only if the new key is absent.
 #include "core/base/words.h"
 #include "core/model/json_documents.h"
 #include "models/models.h"
@@ -28,12 +28,12 @@ constexpr std::string_view kPlainClass = "PreTrainedTokenizerFast";
 constexpr const char* kStray[] = {"backend", "is_local", "local_files_only", "files_loaded"};
 constexpr const char* kNoFile[] = {"merges_file", "vocab_file", "tokenizer_file",
                                    "add_prefix_space"};
-// Classes of 4.57 that replace the post-processor by add_bos_token and add_eos_token.
+// Classes of 4.57 that make the post-processor from add_bos_token and add_eos_token.
 constexpr std::string_view kFramingClasses =
     "LlamaTokenizer LlamaTokenizerFast CodeLlamaTokenizer CodeLlamaTokenizerFast GemmaTokenizer"
     " GemmaTokenizerFast CohereTokenizer CohereTokenizerFast";
 
-// Read as JSON with UTF-8 as it is; only of what this program made or read itself.
+// Converts JSON, with unescaped UTF-8; only for JSON that this program made or read.
 JsonText as_edited(const JsonValue& json) {
   auto parsed = JsonText::parse(json.dump(-1, ' ', false, JsonValue::error_handler_t::replace));
   return parsed ? std::move(*parsed) : JsonText::null();
@@ -108,14 +108,14 @@ class TokenizerFix {
                   transformers_5_cuts_otherwise(*given, model_.model_type, file_));
       return ClassChoice{*given, differs};
     }
-    // A processor that takes one class alone does not take the plain one.
+    // A processor that accepts only one class rejects the plain class.
     const bool is_refused = named == kPlainClass && !class_of_processor(model_.model_type).empty();
     if (is_class_of_4_57(named) && !is_refused) return ClassChoice{named, false};
     return choose_class(model_, file_);
   }
 
-  // Where a class of 4.57 would frame or cut text otherwise than tokenizer.json, says it how, or
-  // takes the plain class, which does as the file says.
+  // If a class of 4.57 would frame or split text differently from tokenizer.json, sets its flags or
+  // selects the plain class, which follows the file.
   Status choose_framing(ClassChoice& choice) {
     if (!has_word(kFramingClasses, choice.name)) return {};
     CKPT_ASSIGN(const auto frame,
@@ -132,7 +132,7 @@ class TokenizerFix {
     return {};
   }
 
-  // transformers 5 and 4.57 read the same folder differently: nothing here can make both right.
+  // Notes that transformers 5 and 4.57 read the folder differently, which ckpt cannot fix.
   void note_rules(const std::string& named) const {
     const bool has_own_class =
         !words_after(quirks_of(model_.model_type), "tokenizer_class:").empty();
@@ -158,7 +158,7 @@ class TokenizerFix {
       config_.remove("model_specific_special_tokens");
       config_.set_sorted("extra_special_tokens", std::move(named));
     }
-    // 4.57 writes an empty object where there are none; next to it 5.x would not see the list.
+    // 4.57 writes an empty object if there are none, which would make 5.x ignore the list.
     extra = config_.find("extra_special_tokens");
     if (extra != nullptr && extra->is_object() && extra->members().empty() &&
         config_.find("additional_special_tokens") != nullptr) {
@@ -184,7 +184,7 @@ class TokenizerFix {
     return {};
   }
 
-  // 4.57 puts add_prefix_space (false when absent) into a pre-tokenizer that has such a field.
+  // 4.57 sets add_prefix_space (default false) in a pre-tokenizer that has this field.
   Status match_prefix_space() {
     CKPT_ASSIGN(const JsonValue cutter, file_.value("pre_tokenizer"));
     const JsonValue* flag = known(cutter, "add_prefix_space");
@@ -197,7 +197,7 @@ class TokenizerFix {
     return {};
   }
 
-  // vocab.json and merges.txt, from which the classes without "Fast" read a byte-level BPE.
+  // Writes vocab.json and merges.txt, from which classes without "Fast" read a byte-level BPE.
   Status write_slow_files() {
     CKPT_ASSIGN(const JsonValue type, file_.value("model.type"));
     if (type != "BPE") return unsupported("slow=yes for a model that is not BPE; expected BPE");

@@ -1,9 +1,9 @@
-// tokenizer:from=DIR for a folder: the tokenizer's files of DIR, where they are proven to say the
-// same; what was found there before goes.
+// tokenizer:from=DIR for a folder: replaces the tokenizer's files by those of DIR, if they are
+// proven equivalent.
 //
-// Without a tokenizer to compare with, the model says little: how many rows the embedding has, and
-// the ids of a few special tokens; that is checked and reported. Chat templates are not part of the
-// proof: the model keeps its own, unless chat-template=donor.
+// If the model has no tokenizer, only the number of embedding rows and the ids of a few special
+// tokens can be compared and reported. Chat templates are not compared: the model keeps its own,
+// unless chat-template=donor.
 #include <algorithm>
 
 #include "core/base/words.h"
@@ -31,7 +31,7 @@ Result<Checkpoint> open_donor(const std::string& folder, const Context& context)
   return donor;
 }
 
-// Form is compared with nothing: a file of another one may have the tokens of ours.
+// Fails if programs cannot load the file, which comparing tokens would not detect.
 Status check_loadable(const TokenizerFile& file) {
   for (const auto& [name, value] : file.members) {
     if (has_word(kTokenizerMembers, name)) continue;
@@ -45,7 +45,7 @@ Status check_loadable(const TokenizerFile& file) {
                      kTokenizerVersion);
 }
 
-// Texts of the ids that a tokenizer has.
+// The texts of a tokenizer's ids.
 Result<std::vector<std::string>> read_ids(const TokenizerFile& file) {
   CKPT_ASSIGN(std::vector<std::string> out, read_tokens(file));
   CKPT_ASSIGN(const std::vector<AddedToken> added, read_added_tokens(file));
@@ -60,7 +60,7 @@ std::string_view text_of_id(const std::vector<std::string>& ids, uint64_t id) {
   return id < ids.size() ? std::string_view(ids[id]) : std::string_view();
 }
 
-// More tokens than the embedding has rows: never right.
+// Fails if there are more tokens than embedding rows, which is never correct.
 Status check_size(const TokenizerModel& model, uint64_t tokens) {
   const std::optional<uint64_t> rows =
       model.embedding_rows ? model.embedding_rows : model.vocab_size;
@@ -69,7 +69,7 @@ Status check_size(const TokenizerModel& model, uint64_t tokens) {
                      model.embedding_rows ? "rows of the embedding" : "vocab_size of config.json");
 }
 
-// The ids that the model names must be the tokens that the donor names.
+// Compares the tokens that the donor names with the ids that the model names.
 Result<TokenizerDifferences> compare_with_model(const TokenizerModel& model,
                                                 const std::vector<std::string>& ids,
                                                 const JsonValue& config) {
@@ -128,13 +128,13 @@ Status check_donor(const Checkpoint& checkpoint, const Checkpoint& donor,
   return {};
 }
 
-// Tokens by id in another file of the vocabulary, "" where a program may spell them otherwise;
-// empty for kinds that are not compared, and files that cannot be read.
+// Tokens by id in another file of the vocabulary, "" if programs may spell them differently; empty
+// for types that are not compared, and for unreadable files.
 std::vector<std::string> tokens_in(const Document& document) {
   std::vector<std::string> out;
   if (document.path == "tokenizer.model") {
     const auto model = read_sentencepiece(document.text());
-    if (!model || model->model != PieceModel::kBpe) return out;  // others may be numbered otherwise
+    if (!model || model->model != PieceModel::kBpe) return out;  // others may have other ids
     for (const TextPiece& piece : model->pieces) {
       out.push_back(piece.type == PieceType::kNormal ? piece.text : "");
     }
@@ -152,7 +152,7 @@ std::vector<std::string> tokens_in(const Document& document) {
   return out;
 }
 
-// Programs read one or the other: the file that contradicts the tokenizer.json is left out.
+// Drops files that contradict tokenizer.json, because programs may read either.
 Status drop_contradictions(Checkpoint& checkpoint, const Context& context) {
   CKPT_ASSIGN(const std::optional<TokenizerFile> file, read_tokenizer_file(checkpoint));
   std::vector<std::string> ids, dropped;
@@ -173,8 +173,7 @@ Status drop_contradictions(Checkpoint& checkpoint, const Context& context) {
   return {};
 }
 
-// The template that is in effect: that of a file, before the one inside tokenizer_config.json; null
-// when there is none.
+// The effective template: a file overrides tokenizer_config.json; null if there is none.
 Result<JsonText> template_of(const Checkpoint& checkpoint) {
   if (const Document* file = checkpoint.find_document(kTemplate)) {
     return JsonText::text(file->text());
@@ -187,7 +186,7 @@ Result<JsonText> template_of(const Checkpoint& checkpoint) {
   return JsonText::null();
 }
 
-// The same text, however escaped.
+// Whether the texts are equal, regardless of escapes.
 bool is_same(const JsonText& a, const JsonText& b) {
   const std::optional<std::string> left = a.as_text();
   return left ? left == b.as_text() : a == b;
@@ -201,7 +200,7 @@ Status drop_inline_template(Checkpoint& checkpoint) {
   return {};
 }
 
-// Keeps what the model had where the donor's files would bring another.
+// Restores the model's template if the donor's files would replace it.
 Status keep_template(Checkpoint& checkpoint, const Checkpoint& before, bool wants_donor,
                      const Context& context) {
   CKPT_ASSIGN(const JsonText own, template_of(before));

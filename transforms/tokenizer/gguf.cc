@@ -1,12 +1,12 @@
-// tokenizer:from=DIR for a GGUF file: tokenizer.* keys as a conversion of DIR's tokenizer writes
-// them, at the place where they were.
+// tokenizer:from=DIR for a GGUF file: replaces the keys tokenizer.* in place by those that a
+// conversion of DIR's tokenizer writes.
 //
-//   general.* | llama.* | tokenizer.ggml.model ... tokenizer.chat_template | (tensors untouched)
+//   general.* | llama.* | tokenizer.ggml.model ... tokenizer.chat_template | (tensors unchanged)
 //                         └────────────── replaced as one block ──────────┘
 //
-// Tokens, merges and the pre-tokenizer must be the same ones; types, ids of special tokens, flags
-// and the chat template are what is fixed. A token that only fills up the vocabulary ("[PAD7]") is
-// equal to any other filler, and types are not part of identity.
+// Tokens, merges and the pre-tokenizer must be the same; types, ids of special tokens, flags and
+// the chat template are corrected. Tokens that only fill up the vocabulary ("[PAD7]") are equal to
+// each other, and types are not compared.
 #include <algorithm>
 
 #include "core/base/words.h"
@@ -23,8 +23,8 @@ constexpr std::string_view kPrefix = "tokenizer.";
 constexpr std::string_view kTokens = "tokenizer.ggml.tokens";
 constexpr std::string_view kMerges = "tokenizer.ggml.merges";
 constexpr std::string_view kPre = "tokenizer.ggml.pre";
-// Keys behind "tokenizer.ggml." that a conversion may write in addition to those it wrote this
-// time; users add others.
+// Keys after "tokenizer.ggml." that a conversion may write, even if it does not write them here;
+// other keys were added by users.
 constexpr std::string_view kConverted =
     "model pre tokens token_type merges scores bos_token_id eos_token_id unknown_token_id"
     " seperator_token_id padding_token_id mask_token_id add_bos_token add_eos_token add_sep_token"
@@ -42,7 +42,7 @@ const std::vector<std::string>& texts_at(const Metadata& metadata, std::string_v
   return array == nullptr ? kNone : array->texts;
 }
 
-// Finds the first family with the name of the architecture, as converting a GGUF to a folder does.
+// Finds the first family with the architecture's name, as from-gguf does.
 const Family& family_of(const Checkpoint& gguf) {
   static constexpr Family kNone{};
   for (const Family* family : families()) {
@@ -51,8 +51,8 @@ const Family& family_of(const Checkpoint& gguf) {
   return kNone;
 }
 
-// The same by the class of `donor`, where it is of one of several families with this architecture:
-// Kimi K2 and GLM 4.7 Flash are both deepseek2.
+// Does the same by the class of `donor` if several families have this architecture: Kimi K2 and GLM
+// 4.7 Flash are both deepseek2.
 const Family& family_of_donor(const Checkpoint& gguf, const Checkpoint& donor) {
   const auto config = read_object(donor, "config.json").value_or(nullptr);
   if (config == nullptr) return family_of(gguf);
@@ -64,7 +64,7 @@ const Family& family_of_donor(const Checkpoint& gguf, const Checkpoint& donor) {
   return family_of(gguf);
 }
 
-// Rows of the embedding; of a family whose tokens are filled up, as many as the file has.
+// Rows of the embedding; if the family fills up its tokens, the file's number of tokens.
 std::optional<uint64_t> tokens_of_embedding(const Checkpoint& gguf) {
   const Tensor* found = gguf.find_tensor("token_embd.weight");
   if (found == nullptr || found->shape.size() != 2) return std::nullopt;
@@ -89,7 +89,7 @@ TokenizerDifferences compare(const Metadata& ours, const Metadata& theirs) {
   return out;
 }
 
-// Where the model's own vocabulary is unknown, nothing but its size can be compared.
+// If the model's vocabulary is unknown, only its size can be compared.
 Status check(const Checkpoint& checkpoint, const Metadata& made, const OptionValues& options,
              const Context& context) {
   const uint64_t tokens = texts_at(made, kTokens).size();
@@ -111,7 +111,7 @@ bool same_ids(const Metadata& a, const Metadata& b) {
          texts_at(a, kMerges) == texts_at(b, kMerges);
 }
 
-// Keys that no conversion writes stay behind the block while their ids mean the same.
+// Keys that no conversion writes are kept after the block if their ids mean the same tokens.
 void replace_keys(Metadata& metadata, Metadata made, const Context& context) {
   const bool keeps_extras = same_ids(metadata, made);
   std::vector<MetaEntry> extras;

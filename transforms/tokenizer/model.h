@@ -1,4 +1,4 @@
-// Facts about a tokenizer from the files around it.
+// Facts about a tokenizer from other files of its model.
 #pragma once
 
 #include <optional>
@@ -13,22 +13,22 @@
 namespace ckpt {
 
 struct TokenizerModel {
-  std::string model_type;       // of config.json
-  std::string text_model_type;  // of its text part; the same without one
-  bool generates = false;       // an architecture ...ForCausalLM or ...ForConditionalGeneration
+  std::string model_type;       // in config.json
+  std::string text_model_type;  // of its text part; equal to model_type if there is none
+  bool generates = false;       // class ...ForCausalLM or ...ForConditionalGeneration
   std::optional<uint64_t> vocab_size;
-  std::optional<uint64_t> embedding_rows;  // of the tensor; nullopt when tensors are not at hand
+  std::optional<uint64_t> embedding_rows;  // nullopt if tensors are unknown
   // "eos" and the ids that config.json and generation_config.json give it
   std::vector<std::pair<std::string, std::vector<uint64_t>>> special_ids;
 };
 
 Result<TokenizerModel> read_tokenizer_model(const Checkpoint& checkpoint);
 
-// Text of bos_token and its kin in tokenizer_config.json; nullopt when absent or null.
+// The text of bos_token or a similar field in tokenizer_config.json; nullopt if absent or null.
 std::optional<std::string> special_text(const JsonValue& config, std::string_view kind);
 
-// [bos] text [eos], as tokenizer.json frames a text: whether the tokens `bos` and `eos` are there;
-// nullopt when it does something else. Fails: kCorrupt.
+// Whether tokenizer.json frames a text with the tokens `bos` and `eos`; nullopt if it does
+// something else. Fails: kCorrupt.
 Result<std::optional<std::pair<bool, bool>>> text_frame(const TokenizerFile& file,
                                                         const std::optional<std::string>& bos,
                                                         const std::optional<std::string>& eos);

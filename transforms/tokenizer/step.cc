@@ -1,4 +1,4 @@
-// The step's options, and which of the three jobs they ask for.
+// The options of the step, and the choice between its three jobs.
 #include "core/model/transform.h"
 #include "transforms/to_gguf/tokenizer/pre.h"
 #include "transforms/tokenizer/compare.h"

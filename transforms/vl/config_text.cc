@@ -5,9 +5,9 @@
 //   layer_types [l, l, l, f, ...]                    ⇄   full_attention_interval 4  (Qwen3.5)
 //
 // Sources: huggingface/transformers src/transformers/modeling_rope_utils.py; SGLang 0.5.12 reads
-// full_attention_interval alone, transformers 5.17 writes layer_types alone.
-// The sections count pairs of dimensions, so they add up to half of head_dim ·
-// partial_rotary_factor; for text all three positions are equal, so any division is exact there.
+// only full_attention_interval, transformers 5.17 writes only layer_types.
+// The sections count pairs of dimensions, so their sum is half of head_dim · partial_rotary_factor.
+// For text all three positions are equal, so any division gives exact results.
 #include <algorithm>
 #include <numeric>
 
@@ -36,8 +36,8 @@ const JsonText* full_object(const JsonText& text, std::string_view key) {
   return found == nullptr || found->members().empty() ? nullptr : found;
 }
 
-// One dictionary from the spelling of transformers 4, or from both spellings: rope_scaling goes
-// before rope_parameters (models/rope.cc).
+// Makes one dictionary from the spelling of transformers 4, or from both spellings; rope_scaling
+// overrides rope_parameters (models/rope.cc).
 JsonText gather_rope(const JsonText& text) {
   JsonText out = JsonText::object();
   if (const JsonText* scaling = text.find_object("rope_scaling")) out = *scaling;
@@ -58,7 +58,7 @@ JsonText gather_rope(const JsonText& text) {
   return out;
 }
 
-// The dictionary that readers use.
+// The key of the dictionary that readers use.
 std::string_view rope_key_of(const JsonText& text) {
   if (full_object(text, "rope_scaling") != nullptr) return "rope_scaling";
   return text.find_object("rope_parameters") != nullptr ? "rope_parameters" : "rope_scaling";

@@ -188,7 +188,7 @@ constexpr VlFamily make_qwen3(string_view model_type, string_view architecture,
   return out;
 }
 
-// Towers of the second generation differ from size to size: none is made up.
+// Vision towers of the second generation differ by size, so there is no default configuration.
 constexpr VlFamily make_qwen2(string_view model_type, string_view architecture,
                               std::span<const VlText> texts, string_view preprocessor,
                               string_view out_size_key) {
@@ -260,7 +260,7 @@ constexpr VlFamily kVlFamilies[] = {
      .tokens = kInternTokens,
      .preprocessor = kInternPre,
      .processor = kInternProcessor},
-    // Remote code: the text model's config has another key, and nothing can be made up.
+    // Remote code: the text model's config has another key, and there are no defaults.
     {.model_type = "internvl_chat",
      .architecture = "InternVLChatModel",
      .text_key = "llm_config",

@@ -1,4 +1,4 @@
-// Which text models live inside which vision-language wrappers, as data: a family is a row.
+// Text models and the vision-language wrappers that can contain them, as data: one row per family.
 //
 //   {"model_type": "qwen3_5_text", ...}   ⇄   {"model_type": "qwen3_5", "text_config": {...},
 //    model.layers.0.*, lm_head.*               "vision_config": {...}, "image_token_id": ...}
@@ -7,8 +7,8 @@
 // Sources: huggingface/transformers src/transformers/conversion_mapping.py (names on disk),
 // models/*/configuration_*.py (defaults); vllm-project/vllm vllm/model_executor/models/*.py (the
 // names that a wrapper accepts); the published checkpoints of each family.
-// The names in a file do not follow from model_type. A text model saved from a vision-language one
-// can carry either prefix; the header is what counts.
+// model_type does not determine the names in a file: a text model saved from a vision-language
+// model can have either prefix, so the header decides.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +18,23 @@
 
 namespace ckpt {
 
-// A text model by its model_type alone (`outside`) and inside a wrapper (`inside`).
+// A text model by its separate model_type (`outside`) and the one inside a wrapper (`inside`).
 struct VlText {
   std::string_view outside, inside, architecture;
 };
 
-// Stems of names: "model" stands for "model", "model.x" and "model*".
+// Stems of names: "model" matches "model", "model.x" and "model*".
 struct VlRename {
   std::string_view text, wrapped;
 };
 
-// A token that stands for images in the prompt: its id is a member of the wrapper's config.
+// A token that represents images in the prompt; its id is a member of the wrapper's config.
 struct VlToken {
   std::string_view key, content;
   uint64_t usual_id;
 };
 
-// A number of a processor file that must equal one of vision_config. `at` is "key" or "key.key".
+// A number in a processor file that must equal one in vision_config. `at` is "key" or "key.key".
 struct VlSize {
   std::string_view at, vision_key;
 };
@@ -44,7 +44,7 @@ struct VlMrope {
   bool is_interleaved;
 };
 
-// Texts are JSON. An empty one: there is none, and it cannot be made up.
+// Texts are JSON. An empty text means that there is none, and no default.
 struct VlFamily {
   std::string_view model_type = {}, architecture = {};
   std::string_view text_key = "text_config";
@@ -52,23 +52,23 @@ struct VlFamily {
   std::span<const VlRename> names = {};
   std::span<const std::string_view> vision_stems = {};  // of tensors, as published
   std::span<const VlToken> tokens = {};
-  std::string_view top_members = {};    // further members next to text_config
-  std::string_view vision_config = {};  // a usual one; out_size_key is set to the text's width
-  std::string_view out_size_key = {};   // member of vision_config that equals hidden_size
+  std::string_view top_members = {};    // other members next to text_config
+  std::string_view vision_config = {};  // the usual one; out_size_key becomes the text's width
+  std::string_view out_size_key = {};   // the member of vision_config that equals hidden_size
   VlMrope mrope = {};
   std::string_view preprocessor = {}, video_preprocessor = {}, processor = {};  // usual ones
   std::span<const VlSize> preprocessor_sizes = {}, processor_sizes = {};
   bool has_mtp = false;
-  bool has_attention_interval = false;  // full attention every n-th layer, said in two ways
+  bool has_attention_interval = false;  // full attention in every n-th layer, declared in two forms
 };
 
 std::span<const VlFamily> all_vl_families();
 
-// By the wrapper's model_type; nullptr when it is none.
+// Finds a family by the wrapper's model_type; nullptr if there is none.
 const VlFamily* find_vl_family(std::string_view model_type);
-// The row of `family` for a text model_type of either kind; nullptr when there is none.
+// The row of `family` for a text model_type of either form; nullptr if there is none.
 const VlText* find_vl_text(const VlFamily& family, std::string_view text_model_type);
-// Every family that has such a row.
+// All families that have such a row.
 std::vector<const VlFamily*> vl_families_for_text(std::string_view text_model_type);
 
 }  // namespace ckpt

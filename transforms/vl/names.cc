@@ -13,7 +13,7 @@
 namespace ckpt {
 namespace {
 
-// Prefixes that a wrapper's text model has been saved under, by any family.
+// Prefixes of a wrapper's text model in saved files, in all families.
 constexpr VlRename kWrappedForms[] = {{"model", "model.language_model"},
                                       {"model", "language_model.model"},
                                       {"lm_head", "language_model.lm_head"}};
@@ -23,8 +23,8 @@ constexpr std::string_view kVisionStems[] = {
     "model.vision_model"};
 constexpr std::string_view kMtpStem = "mtp";
 
-// The rest of `name` after `stem`: "" for the name itself, ".x", "*"; nullopt when the name is
-// another.
+// The rest of `name` after `stem`: "" if they are equal, ".x", "*"; nullopt if `name` does not
+// belong to `stem`.
 std::optional<std::string_view> rest_after(std::string_view name, std::string_view stem) {
   if (!name.starts_with(stem)) return std::nullopt;
   const std::string_view rest = name.substr(stem.size());
@@ -52,7 +52,7 @@ std::optional<std::string> replaced(std::string_view name, std::string_view from
   return std::string(to) + std::string(*rest);
 }
 
-// A name or glob from one stem to the other, in the spelling of `spell`.
+// Renames a name or glob from one stem to the other, in the spelling of `spell`.
 template <class Spell>
 std::string renamed(std::string_view name, const VlFamily& family, VlSide side, Spell spell) {
   const VlPart part = vl_part_of(unescaped(name));
@@ -69,7 +69,7 @@ std::string renamed(std::string_view name, const VlFamily& family, VlSide side, 
   return std::string(name);
 }
 
-// An entry for everything below a stem.
+// An entry that covers all modules below a stem.
 std::string cover_of(std::string_view stem, ModuleSpelling spelling) {
   const std::string_view last = stem.substr(stem.rfind('.') + 1);
   if (spelling == ModuleSpelling::kGlobs) return std::string(stem) + "*";
@@ -78,7 +78,7 @@ std::string cover_of(std::string_view stem, ModuleSpelling spelling) {
   return std::string(stem);
 }
 
-// True for entries that cover_vl_modules writes, or that name tower modules under their own prefix.
+// Whether cover_vl_modules wrote the entry, or it names tower modules under their own prefix.
 bool is_vision_entry(const std::string& entry, const VlFamily& family) {
   if (vl_part_of(entry) == VlPart::kVision) return true;
   return std::ranges::any_of(family.vision_stems, [&](std::string_view stem) {
@@ -90,7 +90,7 @@ bool is_vision_entry(const std::string& entry, const VlFamily& family) {
 bool covers(const std::string& entry, std::string_view stem) {
   if (entry == stem) return true;
   if (expression_mark(entry) == 0) return glob_matches(entry, std::string(stem) + ".0.x");
-  // by the last word, which is what recipes write: "re:.*visual.*", "re:visual.*"
+  // by the last word, as recipes spell it: "re:.*visual.*", "re:visual.*"
   return entry.find(stem.substr(stem.rfind('.') + 1)) != entry.npos;
 }
 
@@ -104,8 +104,8 @@ bool is_quantized(const Checkpoint& checkpoint, std::string_view stem) {
   });
 }
 
-// Sorted lists stay sorted; in others it comes last, but before `mtp`: unwrapping takes the entries
-// of the tower out again and leaves that one, so that wrapping once more gives the same list.
+// Adds to a sorted list in order, and to others at the end, but before `mtp`: unwrapping removes
+// the entries of the tower but keeps that one, so wrapping again gives the same list.
 void add_entry(JsonText& list, const std::string& entry, const std::string& mtp) {
   std::vector<JsonText>& items = list.items();
   const auto text_of = [](const JsonText& item) { return item.as_text().value_or(""); };
@@ -143,8 +143,8 @@ void cover_list(JsonText& list, const std::vector<std::string_view>& stems,
   }
 }
 
-// The list that readers follow: the first that has entries. Without entries names may be added
-// where readers find no modules by themselves.
+// The list that readers use: the first with entries. If all are empty, the last one, unless its
+// readers then detect modules by themselves.
 std::optional<ModuleList> followed_list(const JsonText& declared, std::string_view method) {
   const std::vector<ModuleList> lists = unquantized_lists(method);
   for (const ModuleList& list : lists) {
@@ -211,18 +211,18 @@ Status cover_vl_modules(Checkpoint& checkpoint, const VlFamily& family) {
   return edit_quant_statements(checkpoint, [&](JsonText& declared, std::string_view method) {
     const auto list = followed_list(declared, method);
     if (list) cover_list(*declared.find(list->key), stems, list->spelling);
-    // A server that reads names takes a stem for another module.
+    // To servers that match names, a stem is the name of another module.
     const bool reads_names = list && list->spelling == ModuleSpelling::kNames;
     if (!list || reads_names) declare_unquantized_in(declared, method, modules);
   });
 }
 
 Status rename_vl_tensors(Checkpoint& checkpoint, const VlFamily& family, VlSide side) {
-  const Tensor* first[2] = {nullptr, nullptr};  // a text name, a wrapped one
+  const Tensor* first[2] = {nullptr, nullptr};  // with a text name, with a wrapped name
   std::unordered_set<std::string> names;
   for (Tensor& tensor : checkpoint.tensors) {
     const VlPart part = vl_part_of(tensor.name);
-    const bool is_head = has_stem(tensor.name, "lm_head");  // the same in some wrappers
+    const bool is_head = has_stem(tensor.name, "lm_head");  // has the same name in some wrappers
     if (part == VlPart::kText && !is_head && first[0] == nullptr) first[0] = &tensor;
     if (part == VlPart::kWrapped && first[1] == nullptr) first[1] = &tensor;
     if (first[0] != nullptr && first[1] != nullptr) {

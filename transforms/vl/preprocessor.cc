@@ -17,8 +17,8 @@ constexpr OptionRule kPreprocessorOptions[] = {
                  "the folder to take the files from; those usual for the model when absent"),
 };
 
-// A file of its own, its object inside processor_config.json, the usual one, and the member that
-// names its class.
+// A processor file, its object inside processor_config.json, the family's usual file, and the
+// member that names its class.
 struct ProcessorFile {
   std::string_view path, nested_key, usual, class_key;
   std::span<const VlSize> sizes;
@@ -33,7 +33,7 @@ std::vector<ProcessorFile> files_of(const VlFamily& family) {
       {kProcessorFiles[2], "", family.processor, "processor_class", family.processor_sizes}};
 }
 
-// The number of vision_config that must equal one of a processor file.
+// The number in vision_config that must equal one in a processor file.
 std::optional<uint64_t> vision_size(const JsonText& config, const VlSize& size) {
   const JsonText* vision = config.find("vision_config");
   return vision == nullptr ? std::nullopt : vision->find_whole(size.vision_key);
@@ -52,7 +52,7 @@ JsonText usual_file(const ProcessorFile& file, const JsonText& config) {
 Status check_sizes(const Document& document, const ProcessorFile& file, const JsonText& config) {
   CKPT_ASSIGN(const auto root, document.tree());
   for (const VlSize& size : file.sizes) {
-    // The largest image that is fed in is a choice, no property of the tower.
+    // The largest image size is a choice, not a property of the tower.
     if (size.at == "size.longest_edge") continue;
     const JsonText* at = find_at(*root, json_path(size.at));
     const auto theirs = at == nullptr ? std::nullopt : at->as_whole();
@@ -64,7 +64,7 @@ Status check_sizes(const Document& document, const ProcessorFile& file, const Js
   return {};
 }
 
-// The object `file.nested_key` of processor_config.json as a file of its own; null: there is none.
+// The object `file.nested_key` of processor_config.json as a separate file; null if there is none.
 Result<std::optional<JsonText>> lifted(const Document* processor, const ProcessorFile& file) {
   if (processor == nullptr || file.nested_key.empty()) return std::optional<JsonText>();
   CKPT_ASSIGN(const auto root, processor->tree());
@@ -82,7 +82,7 @@ void put(Checkpoint& checkpoint, std::string_view path, const JsonText& root) {
   checkpoint.set_document(std::string(path), root.dump(2) + "\n");
 }
 
-// From another folder, if it has the file.
+// Takes the file from another folder if it exists there.
 Status take(Checkpoint& checkpoint, const ProcessorFile& file, const JsonText& config,
             const std::vector<Document>& others) {
   std::optional<Document> found;
@@ -99,7 +99,7 @@ Status take(Checkpoint& checkpoint, const ProcessorFile& file, const JsonText& c
   return {};
 }
 
-// transformers 5.15 and 5.16 know no class for qwen3_5 and qwen3_vl by themselves.
+// transformers 5.15 and 5.16 cannot infer a class for qwen3_5 and qwen3_vl.
 Status name_class(Checkpoint& checkpoint, const ProcessorFile& file) {
   if (file.usual.empty() || file.class_key != "image_processor_type") return {};
   CKPT_ASSIGN(std::optional<JsonDocument> document, read_json(checkpoint, file.path));

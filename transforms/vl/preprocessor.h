@@ -1,9 +1,9 @@
-// The step preprocessor: the files that say how images and videos become a model's input.
+// The step preprocessor: files that define how images and videos become a model's input.
 //
 //   preprocessor_config.json        images: sizes, mean, deviation, image_processor_type
 //   video_preprocessor_config.json  the same for videos
-//   processor_config.json           what joins them with the tokenizer; transformers 5 may hold the
-//                                   other two inside, as image_processor and video_processor
+//   processor_config.json           combines them with the tokenizer; may contain both in
+//                                   transformers 5, as image_processor and video_processor
 //
 // Sources: huggingface/transformers src/transformers/models/auto/image_processing_auto.py; vLLM
 // builds the processor of a vision-language class even with --language-model-only; llama.cpp
@@ -27,11 +27,10 @@ inline bool is_processor_file(const Document& document) {
   return std::ranges::find(kProcessorFiles, document.path) != std::end(kProcessorFiles);
 }
 
-// Files that are missing, from `others` (may be null; its files replace the checkpoint's when
-// `replaces`), then out of processor_config.json, then the family's usual ones with `config`'s
-// sizes. A file that is there keeps its bytes unless it lacks image_processor_type.
-// Where none is known there is none afterwards. Fails: kUsage: a file of `others` has other sizes;
-// kCorrupt.
+// Adds missing files from `others` (may be null; if `replaces`, its files replace the
+// checkpoint's), then from processor_config.json, then the family's usual ones with `config`'s
+// sizes. Present files keep their bytes unless they lack image_processor_type. If the family has no
+// usual file, none is added. Fails: kUsage: a file of `others` has other sizes; kCorrupt.
 Status complete_processors(Checkpoint& checkpoint, const VlFamily& family, const JsonText& config,
                            const std::vector<Document>* others, bool replaces);
 

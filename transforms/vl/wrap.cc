@@ -1,16 +1,16 @@
-// The steps vl-wrap and vl-unwrap: a text model becomes the text part of a vision-language one, and
-// the other way. No byte of a tensor changes, only names.
+// The steps vl-wrap and vl-unwrap: move a text model into a vision-language model, and out again.
+// Names of tensors change, but no bytes.
 //
 //   config.json            nested (config.h)
 //   tensors                model.layers.* ⇄ model.language_model.layers.* (names.h)
 //   quantization lists     the same names, in hf_quant_config.json and config.json; tower and MTP
 //                          layers are listed as not quantized
-//   processor files        from BASE, else the usual ones (preprocessor.h); unwrapping drops
+//   processor files        from BASE, else the usual ones (preprocessor.h); unwrapping removes
 //                          them and the tower
 //
-// Why anyone does it: vLLM 0.17 and SGLang know Qwen3.5 only by its vision-language class.
-// Which of the five a folder lacks varies; each is fixed alone, so wrapping what is wrapped changes
-// nothing.
+// Users need this because vLLM 0.17 and SGLang know Qwen3.5 only by its vision-language class.
+// Folders may lack any of the five; each is completed separately, so wrapping a wrapped model
+// changes nothing.
 #include <algorithm>
 
 #include "core/model/json_documents.h"
@@ -58,7 +58,7 @@ Result<Base> open_base(const std::string& path, const Context& context) {
   return Base{std::move(folder.documents), std::move(config.root), model.family};
 }
 
-// Ids of the added tokens by what they say; empty without a tokenizer.json.
+// Ids of added tokens by their text; empty without a tokenizer.json.
 Result<std::map<std::string, uint64_t>> read_token_ids(const Checkpoint& checkpoint) {
   std::map<std::string, uint64_t> out;
   CKPT_ASSIGN(const auto tokenizer, read_object(checkpoint, "tokenizer.json"));
@@ -80,7 +80,7 @@ std::string wrapper_dtype(const Checkpoint& checkpoint) {
   return "bfloat16";
 }
 
-// Tensors, and the lists of modules in the documents.
+// Renames tensors, and modules in the lists of documents.
 Status rename_all(Checkpoint& checkpoint, const VlFamily& family, VlSide side,
                   const Context& context) {
   CKPT_TRY(rename_vl_tensors(checkpoint, family, side));
@@ -92,7 +92,7 @@ Status rename_all(Checkpoint& checkpoint, const VlFamily& family, VlSide side,
   return {};
 }
 
-// Nested configurations hide the end of text from older readers: it is repeated next to them.
+// Adds generation_config.json, because older readers do not find the end of text in text_config.
 Status complete_generation(Checkpoint& checkpoint, const JsonText& text, const Base* base) {
   if (checkpoint.find_document(kVlGenerationFile) != nullptr) return {};
   JsonText out = JsonText::object();

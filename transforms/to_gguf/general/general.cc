@@ -17,14 +17,14 @@ namespace {
 using Text = std::optional<std::string>;
 
 struct General {
-  std::map<std::string_view, std::string> texts;  // by GeneralRow::key; the first one counts
+  std::map<std::string_view, std::string> texts;  // by GeneralRow::key; the first value counts
   std::optional<std::vector<JsonValue>> base_models, datasets;  // objects
   std::vector<std::string> tags, languages;
 };
 
-// Keys general.*, and where a model card says them.
+// Keys general.*, and their fields in a model card.
 struct GeneralRow {
-  const char *key, *field, *other;  // "": no other
+  const char *key, *field, *other;  // other: "" if there is none
 };
 constexpr GeneralRow kGeneralRows[] = {
     {"name", "name", "model_name"},
@@ -44,14 +44,14 @@ constexpr GeneralRow kGeneralRows[] = {
     {"source.repo_url", "repo_url", "model_repo_url"},
 };
 
-// The front matter of the model card; null without one.
+// The front matter of the model card; null if there is none.
 Result<JsonValue> read_card(const Checkpoint& checkpoint) {
   const Document* card = checkpoint.find_document("README.md");
   const auto matter = card == nullptr ? std::nullopt : front_matter(card->text());
   return matter ? parse_yaml(*matter) : Result<JsonValue>(JsonValue());
 }
 
-// Of a text or a list; numbers in a card are texts already.
+// The texts of a text or a list; the reader of cards turns numbers into texts.
 std::vector<std::string> texts_of(const JsonValue& value) {
   std::vector<std::string> out;
   for (const JsonValue& item : value.is_array() ? value : JsonValue::array({value})) {
@@ -60,7 +60,7 @@ std::vector<std::string> texts_of(const JsonValue& value) {
   return out;
 }
 
-// A list becomes one text, as the license does.
+// Takes a field as one text; joins a list, as for licenses.
 void take(const JsonValue& card, const char* field, const char* key, General& out) {
   const JsonValue* found = known(card, field);
   if (found == nullptr || !(found->is_string() || found->is_array())) return;
@@ -72,7 +72,7 @@ void extend(const JsonValue& card, const char* key, std::vector<std::string>& li
   if (found != nullptr) std::ranges::move(texts_of(*found), std::back_inserter(list));
 }
 
-// "https://huggingface.co/ORG/NAME" gives "ORG/NAME".
+// Takes "ORG/NAME" from "https://huggingface.co/ORG/NAME".
 Text hub_id(std::string_view url) {
   for (const std::string_view scheme : {"http://", "https://"}) {
     constexpr std::string_view kHost = "huggingface.co/";
@@ -86,7 +86,7 @@ Text hub_id(std::string_view url) {
   return std::nullopt;
 }
 
-// Facts about another model or a dataset from its identifier or address.
+// Describes another model or a dataset by its identifier or address.
 JsonValue reference(const std::string& id, uint64_t total_values) {
   JsonValue out = JsonValue::object();
   const bool is_url =
@@ -105,7 +105,7 @@ JsonValue reference(const std::string& id, uint64_t total_values) {
   return out;
 }
 
-// The first of `keys` that is there counts, even when it is null.
+// The first existing key counts, even if it is null.
 void take_references(const JsonValue& card, const std::array<const char*, 3>& keys,
                      uint64_t total_values, std::optional<std::vector<JsonValue>>& list) {
   const JsonValue* found = nullptr;
@@ -165,7 +165,7 @@ void put_references(Metadata& metadata, const std::string& prefix,
                               "doi", "uuid", "repo_url"}) {
       const std::string* text = text_of((*list)[i], field);
       if (text == nullptr || text->empty()) continue;
-      // New by its number: append() would look through all of them for each.
+      // Its number makes the key new, so append() need not search all keys.
       metadata.entries.push_back(
           {fmt::format("{}.{}.{}", prefix, i, field), MetaValue::text(*text)});
     }
@@ -215,7 +215,7 @@ CardFacts card_facts(const Checkpoint& checkpoint) {
       const std::string key = fmt::format("general.base_model.{}.", i);
       const std::string* name = metadata.find_text(key + "repo_url");
       if (name == nullptr) name = metadata.find_text(key + "name");
-      if (name == nullptr) break;  // the count may be anything
+      if (name == nullptr) break;  // the count may be arbitrary
       out.base_models.push_back(*name);
     }
     return out;
@@ -230,7 +230,7 @@ CardFacts card_facts(const Checkpoint& checkpoint) {
 
 std::span<const SamplingKey> sampling_keys() { return kSamplingKeys; }
 
-// A generation_config.json that is not JSON counts as none (metadata.py load_generation_config).
+// A generation_config.json with invalid JSON is ignored (metadata.py load_generation_config).
 Status add_sampling_keys(const Checkpoint& checkpoint, Metadata& metadata) {
   const auto read = read_object(checkpoint, "generation_config.json");
   if (!read || !*read) return {};

@@ -1,8 +1,8 @@
-// The general.* keys: what a model is called, who made it, from what, under which license.
+// The general.* keys: a model's name, authors, base models and license.
 //
-// Order and sources: llama.cpp gguf-py/gguf/metadata.py. For each field the model card wins over
-// config.json's _name_or_path, and that over the folder's name; but generation_config.json, which
-// is asked last, wins for the sampling keys.
+// Order and sources: llama.cpp gguf-py/gguf/metadata.py. The model card overrides _name_or_path of
+// config.json, which overrides the folder's name. For the sampling keys, generation_config.json
+// overrides all of them.
 #pragma once
 
 #include <cstdint>
@@ -17,24 +17,24 @@
 
 namespace ckpt {
 
-// Appends general.sampling.* to general.languages. `tensors` are the ones that will be written.
-// Fails: kCorrupt for documents that are not JSON. A model card with unreadable front matter is
-// left out with a note.
+// Appends general.sampling.* to general.languages. `tensors` are those to be written. Fails:
+// kCorrupt if a document is not JSON. A model card with unreadable front matter is ignored, with a
+// note.
 Status add_general_keys(const Checkpoint& checkpoint, const std::vector<Tensor>& tensors,
                         const std::optional<std::string>& model_name, const Context& context,
                         Metadata& metadata);
 
-// How generation_config.json and general.sampling.KEY say how to sample.
+// A sampling setting: its field in generation_config.json, and the key general.sampling.KEY.
 struct SamplingKey {
   const char *key, *field;
-  const char* other;  // the field that transformers has; "" where it is `field`
+  const char* other;  // the field in transformers; "" if it is `field`
   MetaType type;
 };
 std::span<const SamplingKey> sampling_keys();
-// Appends them. Fails: kCorrupt: a value of another type.
+// Appends the sampling keys. Fails: kCorrupt: a value of another type.
 Status add_sampling_keys(const Checkpoint& checkpoint, Metadata& metadata);
 
-// The facts of a model card or of GGUF keys; empty where they are absent, or cannot be read.
+// Facts from a model card or GGUF keys; empty if they are absent or unreadable.
 struct CardFacts {
   std::string license;                   // "apache-2.0"
   std::vector<std::string> base_models;  // "Qwen/Qwen3-8B", or an address
@@ -45,25 +45,25 @@ CardFacts card_facts(const Checkpoint& checkpoint);
 // fine-tune and a version.
 //
 // Source: llama.cpp gguf-py/gguf/metadata.py (id_to_title, get_model_id_components) and utility.py
-// (size_label). Whether a size is believed depends on how many parameters the model really has; a
-// size far off is treated as a context length.
+// (size_label). A size counts only if it is close to the actual number of parameters; otherwise it
+// is taken as a context length.
 
 struct NameComponents {
   std::optional<std::string> full_name, organization, basename, finetune, version, size_label;
 };
 
-// `total_values`: parameters of the model; 0 = not known.
+// `total_values`: parameters of the model; 0 = unknown.
 NameComponents name_components(std::string_view model_id, uint64_t total_values);
 
-// "my-model v1.2 9b" -> "My Model v1.2 9b": words in lower case get capitals, versions do not.
+// "my-model v1.2 9b" -> "My Model v1.2 9b": words in lower case are capitalized, versions are not.
 std::string title_of(std::string_view id);
 
-// Parameters, as the writer counts them.
+// Parameters, as llama.cpp's converter counts them.
 struct ParameterCount {
   uint64_t total = 0;
-  uint64_t shared = 0;   // not in experts
-  uint64_t expert = 0;   // one expert of each stack
-  uint64_t experts = 0;  // how many; 0: none
+  uint64_t shared = 0;   // outside experts
+  uint64_t expert = 0;   // one expert in each stack
+  uint64_t experts = 0;  // number of experts; 0: none
 };
 
 ParameterCount count_parameters(const std::vector<Tensor>& tensors);

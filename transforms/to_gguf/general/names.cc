@@ -15,7 +15,7 @@ namespace {
 bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
-// Bytes of characters beyond ASCII count as letters: names hold scripts, hardly ever symbols.
+// Non-ASCII bytes count as letters, because names contain foreign scripts but rarely symbols.
 bool is_letter(char c) {
   return is_upper(c) || is_lower(c) || static_cast<unsigned char>(c) >= 128;
 }
@@ -23,7 +23,7 @@ bool is_ascii_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 char lower(char c) { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
 char upper(char c) { return is_lower(c) ? static_cast<char>(c - 'a' + 'A') : c; }
 
-// Each take_* removes what it matched from the front of `text`, and says whether it did.
+// Each take_* removes its match from the start of `text` and returns whether there was one.
 bool take_digits(std::string_view& text) {
   const size_t count = std::min(text.find_first_not_of("0123456789"), text.size());
   text.remove_prefix(count);
@@ -101,7 +101,7 @@ std::string normalized_size(std::string text) {
   return text;
 }
 
-// Further from the truth than 7/8 of it: no size, rather a length of context.
+// A size that differs from the actual one by more than 7/8 of it is probably a context length.
 bool is_far_off(const std::string& size, uint64_t total_values) {
   if (total_values == 0) return false;
   const auto count = number_from<double>(std::string_view(size).substr(0, size.size() - 1));
@@ -141,7 +141,7 @@ std::vector<Part> split_name(std::string_view name) {
   return parts;
 }
 
-// A size in words gives way to one in numbers.
+// A size as a word is dropped if there is one as a number.
 void drop_word_sizes(std::vector<Part>& parts) {
   const bool has_number = std::ranges::any_of(parts, [](const Part& part) {
     return part.size && std::ranges::any_of(part.text, is_ascii_digit);
@@ -159,14 +159,14 @@ void mark_basename(std::vector<Part>& parts) {
     if (at_start) part.basename = true;
     if (!at_start && part.untyped()) part.finetune = true;
   }
-  // Versions at its end are not part of a base name.
+  // A base name does not end with versions.
   for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
     if (!part->basename || !part->version) break;
     part->basename = false;
   }
 }
 
-// Texts of the parts that `wanted` picks, joined with "-"; nullopt for none.
+// Joins the texts of the parts that `wanted` selects with "-"; nullopt if there are none.
 template <class Wanted>
 std::optional<std::string> join(const std::vector<Part>& parts, Wanted wanted,
                                 bool unique = false) {
@@ -204,10 +204,10 @@ bool looks_like_version(std::string_view word) {
   return is_version(word) || word.empty() || (word[0] == '.' && is_version(word.substr(1)));
 }
 
-// A character of a word, and what it is with a capital. ASCII, Latin-1 and Cyrillic have case.
+// A character, and its capital form. Letters of ASCII, Latin-1 and Cyrillic have case.
 struct Letter {
   std::string_view text;
-  std::string capital;  // equal to `text` except for small letters
+  std::string capital;  // differs from `text` only for small letters
   bool is_letter, is_capital;
 };
 
@@ -231,7 +231,7 @@ Letter letter_at(std::string_view word) {
   return out;
 }
 
-// Has letters with case, all of them lower.
+// Whether it has letters with case, all of them lower case.
 bool is_lower_case(std::string_view word) {
   bool has_small = false;
   while (!word.empty()) {
@@ -243,7 +243,7 @@ bool is_lower_case(std::string_view word) {
   return has_small;
 }
 
-// A capital after every character but letters: "foo_bar2b" is "Foo_Bar2B".
+// Capitalizes each letter after a non-letter: "foo_bar2b" becomes "Foo_Bar2B".
 std::string with_capitals(std::string_view word) {
   std::string out;
   bool starts = true;
@@ -261,7 +261,7 @@ std::string with_capitals(std::string_view word) {
 NameComponents name_components(std::string_view model_id, uint64_t total_values) {
   NameComponents out;
   if (model_id.find(' ') != std::string_view::npos) {
-    out.full_name = model_id;  // a name in words, no identifier
+    out.full_name = model_id;  // a title, not an identifier
     return out;
   }
   std::string_view name = model_id;

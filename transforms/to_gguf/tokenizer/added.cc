@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kKinds[] = {"bos_token", "eos_token", "unk_token", "sep_token",
                                   "pad_token", "cls_token", "mask_token"};
 
-// By number: the order in which they are added where a file gives each its own.
+// Sorted by id: if a file gives each token its id, tokens are added in this order.
 using AddedList = std::map<uint64_t, TokenAddition>;
 
 bool is_between(std::string_view text, std::string_view start, std::string_view end) {
@@ -30,7 +30,7 @@ TokenAddition as_token(const JsonValue& entry, std::string text) {
   return out;
 }
 
-// A token that is named, as a text or as an object; nullopt for anything else, and for no text.
+// A token that a field names, as a text or an object; nullopt for other values and an empty text.
 std::optional<TokenAddition> as_named(const JsonValue& entry) {
   const std::string* text = text_of_token(entry);
   if (text == nullptr || text->empty()) return std::nullopt;
@@ -42,7 +42,7 @@ class TokenAdder {
   // `vocabulary` must outlive this.
   explicit TokenAdder(const TokenLists& vocabulary) : vocabulary_(vocabulary) {}
 
-  // Adds a token, or gives one that is there these flags.
+  // Adds a token, or gives an existing token these flags.
   void add(const TokenAddition& token) {
     if (token.text.empty()) return;
     const uint64_t id = next_id(token.text);
@@ -50,7 +50,7 @@ class TokenAdder {
     last_ = std::max(last_, id);
     added_[id] = token;
   }
-  // Special from now on. A token that was added, but is in no list of `listed`, stays as it is.
+  // Makes a token special. An added token that is not in `listed` stays unchanged.
   void add_named(const TokenAddition& named, const std::set<std::string>& listed) {
     const uint64_t* found = find_mapped(ids_, named.text);
     if (found != nullptr && !listed.contains(named.text)) return;
@@ -60,7 +60,7 @@ class TokenAdder {
   }
   const AddedList& added() const { return added_; }
 
-  // The id that the token has, or would get.
+  // The token's present or future id.
   uint64_t next_id(const std::string& text) const {
     if (const uint64_t* found = find_mapped(ids_, text)) return *found;
     if (const auto* found = vocabulary_.find(text)) {
@@ -79,9 +79,9 @@ class TokenAdder {
   uint64_t last_ = 0;
 };
 
-// tokenizer.json's own, in the order of the list; the numbers that it gives go into `by_number`.
-// Some readers count along the list (tokenizers), others keep the ids (Qwen's class of transformers
-// 5): a file where the two differ has no one vocabulary.
+// Adds the tokens of tokenizer.json in the order of its list; puts their ids into `by_number`. Some
+// readers number the list (tokenizers), others keep the ids (Qwen's class of transformers 5), so
+// this fails if they differ.
 Status take_tokenizer(const JsonValue& tokenizer, TokenAdder& adder, AddedList& by_number) {
   CKPT_ASSIGN(const auto listed, listed_tokens(tokenizer));
   for (const auto& [number, token] : listed) {
@@ -97,7 +97,7 @@ Status take_tokenizer(const JsonValue& tokenizer, TokenAdder& adder, AddedList& 
   return {};
 }
 
-// added_tokens.json, {text: id}; what tokenizer.json says of an id goes before.
+// Merges added_tokens.json, {text: id}; ids in tokenizer.json take precedence.
 Status merge_text_table(const JsonValue& table, AddedList& list) {
   for (const auto& [text, id] : table.items()) {
     CKPT_ASSIGN(const uint64_t number, added_id(&id, "added_tokens.json", text));
@@ -135,7 +135,7 @@ Status collect(const Checkpoint& checkpoint, const JsonValue& tokenizer, const J
   const JsonValue* table = known(config, "added_tokens_decoder");
   if (table != nullptr && table->is_object()) {
     CKPT_ASSIGN(list, decoder_tokens(config));
-  } else {  // what older versions wrote instead of the table
+  } else {  // older versions wrote this instead of the table
     CKPT_ASSIGN(const auto named, read_object(checkpoint, "special_tokens_map.json"));
     CKPT_ASSIGN(const auto texts, read_object(checkpoint, "added_tokens.json"));
     if (named) map = *named;

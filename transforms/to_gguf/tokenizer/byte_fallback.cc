@@ -1,23 +1,23 @@
-// Tokens of a tokenizer.json whose BPE falls back to bytes: what SentencePiece's models become when
-// tokenizer.model is not there (llama.cpp gguf-py/gguf/vocab.py LlamaHfVocab).
+// Tokens of a tokenizer.json whose BPE falls back to bytes, which represents a SentencePiece model
+// without tokenizer.model (llama.cpp gguf-py/gguf/vocab.py LlamaHfVocab).
 //
 //   model.vocab             ─▶ -1000, <0x0A>: byte; a special token: control; else normal
-//   added tokens behind it  ─▶ -1000, a special token: control; else user-defined
+//   added tokens after it   ─▶ -1000, a special token: control; else user-defined
 //
-// Special are the tokens that tokenizer_config.json names (transformers 5.17
-// tokenization_utils_base.py), whatever their entries among the added tokens say. vocab_size
-// counts for nothing, so ids behind the last token get no filling.
+// Special tokens are those that tokenizer_config.json names (transformers 5.17
+// tokenization_utils_base.py), whatever their entries among the added tokens say. vocab_size is
+// ignored, so there is no filling after the last token.
 //
-// How llama.cpp comes to the ids of a tokenizer.json that is SentencePiece's BPE.
+// How llama.cpp computes the ids of SentencePiece's BPE in a tokenizer.json:
 //
-// llama.cpp (src/llama-vocab.cpp, llm_tokenizer_spm) joins the two neighbors whose text has the
-// highest score, the leftmost of equal ones; the library tokenizers joins those whose merge comes
-// first. So the score of a token is the place of the first merge that makes it:
+// llama.cpp (src/llama-vocab.cpp, llm_tokenizer_spm) joins the two neighbors whose joined text has
+// the highest score, the leftmost pair first; the library tokenizers joins the pair whose merge is
+// listed first. So a token's score is the negative position of the first merge that makes it:
 //
 //   merges  "▁ t"  "i n"  "▁t h" ...   ─▶   "▁t" 0   "in" -1   "▁th" -2   others kNeverMerged
 //
-// A token that a text is searched for before it is split is control or user-defined in llama.cpp;
-// here those are the added tokens.
+// Tokens that are searched for before a text is split are control or user-defined in llama.cpp;
+// here they are the added tokens.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -34,17 +34,17 @@
 namespace ckpt {
 namespace {
 
-constexpr float kFillingScore = -10000.0f;  // as the converter fills up vocabularies of pieces
+constexpr float kFillingScore = -10000.0f;  // of the tokens with which the converter fills
 
-// Tokens that llama.cpp joins in another order than the merges do: it joins any two neighbors that
-// make a token, at the token's one place.
+// Tokens that llama.cpp joins in another order than the merges, because it joins any two neighbors
+// that make a token, with a single priority per token.
 struct MergeOrder {
-  uint64_t unlisted = 0;   // with a split that no merge lists
-  uint64_t scattered = 0;  // with merges that do not follow each other
-  std::string first;       // of either kind
+  uint64_t unlisted = 0;   // tokens with a split that no merge lists
+  uint64_t scattered = 0;  // tokens whose merges are not adjacent
+  std::string first;       // first token of either kind
 };
 
-// Empty: none.
+// Describes the tokens; empty if there are none.
 std::string gap_of(const MergeOrder& order) {
   const auto part = [](uint64_t count, std::string_view what) {
     return count == 0 ? std::string() : fmt::format("{} of its tokens {}", count, what);
@@ -56,7 +56,7 @@ std::string gap_of(const MergeOrder& order) {
                      a.empty() || b.empty() ? "" : " and ", b, order.first);
 }
 
-// Counts the splits of tokens into two others. Texts are looked up many at a time.
+// Counts the splits of each token into two tokens. Looks up many texts together.
 class SplitCount {
  public:
   SplitCount(const TextIndex& ids, size_t tokens) : ids_(ids), splits_(tokens) {}
@@ -77,10 +77,10 @@ class SplitCount {
  private:
   struct Split {
     uint32_t id;
-    std::string_view text, rest;  // the one looked up, and what follows it
+    std::string_view text, rest;  // text to look up, and the rest
   };
 
-  // Leaves the splits whose text is a token.
+  // Keeps the splits whose text is a token.
   void keep_tokens(std::vector<Split>& splits) {
     std::array<std::string_view, TextIndex::kAtOnce> texts;
     std::array<uint32_t, TextIndex::kAtOnce> places;
@@ -108,7 +108,7 @@ class SplitCount {
   std::vector<Split> left_, right_;
 };
 
-// The text that a merge makes; false where it joins nothing.
+// Sets `made` to the text that a merge makes; returns false if the merge is not a pair.
 bool join_merge(const TokenLists::Merge& merge, std::string& made) {
   const auto has_space = [](std::string_view text) { return text.find(' ') != text.npos; };
   if (merge.is_pair() && !has_space(merge.left) && !has_space(merge.right)) {
@@ -122,7 +122,7 @@ bool join_merge(const TokenLists::Merge& merge, std::string& made) {
   return true;
 }
 
-// The tokens that merges make, in their order; kNone for those that make none.
+// The tokens that merges make, in the order of merges; kNone if a merge makes none.
 std::vector<uint32_t> made_tokens(const std::vector<TokenLists::Merge>& merges,
                                   const TextIndex& ids) {
   std::array<std::string, TextIndex::kAtOnce> made;
@@ -139,7 +139,7 @@ std::vector<uint32_t> made_tokens(const std::vector<TokenLists::Merge>& merges,
   return out;
 }
 
-// Gives each token the place of its first merge; returns how far that is from the order of merges.
+// Gives each token the position of its first merge; returns the deviation from the merges' order.
 MergeOrder give_places(const std::vector<TokenLists::Merge>& merges, const TextIndex& ids,
                        Vocabulary& vocabulary) {
   std::vector<uint32_t> listed(vocabulary.tokens.size());
@@ -177,7 +177,7 @@ MergeOrder give_places(const std::vector<TokenLists::Merge>& merges, const TextI
 
 constexpr float kScore = -1000.0f;
 
-// Names that a class gives where the configuration is silent.
+// Names that a class supplies if the configuration has none.
 std::map<std::string, std::string> default_tokens(const JsonValue& config) {
   const std::string_view name = text_in(config, "tokenizer_class");
   if (name.starts_with("GemmaTokenizer")) {
@@ -214,7 +214,7 @@ void take_named(const JsonValue& file, std::map<std::string, std::string>& named
 Result<std::set<std::string>> special_texts(const Checkpoint& checkpoint, const JsonValue& config) {
   std::map<std::string, std::string> named = default_tokens(config);
   take_named(config, named);
-  if (known(config, "added_tokens_decoder") == nullptr) {  // older versions' other file
+  if (known(config, "added_tokens_decoder") == nullptr) {  // a file of older versions
     CKPT_ASSIGN(const auto map, read_object(checkpoint, "special_tokens_map.json"));
     if (map) take_named(*map, named);
   }

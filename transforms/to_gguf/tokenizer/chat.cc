@@ -2,10 +2,10 @@
 //
 //   source      files ─▶ chat_template of tokenizer_config.json ─▶ chat_template.json
 //   converter   chat_template of tokenizer_config.json ─▶ files ─▶ chat_template.json; without
-//               tokenizer_config.json it looks for none
+//               tokenizer_config.json it searches none
 //
 // Source: transformers 4.57.6 and 5.24.0 src/transformers/tokenization_utils_base.py
-// (_from_pretrained): templates in files take the place of those in tokenizer_config.json.
+// (_from_pretrained): templates in files override those in tokenizer_config.json.
 #include <algorithm>
 #include <set>
 
@@ -23,14 +23,15 @@ std::string file_stem(std::string_view path) {
   return std::string(path.substr(0, path.rfind('.')));
 }
 
-// A text file as Python reads it: UTF-8, and each line ends in \n, whatever it ended in.
+// Reads a text file like Python: UTF-8, with
+//  at the end of each line.
 Result<std::string> read_lines(const Document& document) {
   const std::string& text = document.text();
   if (!is_utf8(text)) return corrupt("{}: not UTF-8; expected a template as text", document.path);
   return replace_all(replace_all(text, "\r\n", "\n"), "\r", "\n");
 }
 
-// One '_' for each character that is not a letter or digit of ASCII.
+// Replaces each character that is not an ASCII letter or digit by '_'.
 std::string safe_name(std::string_view name) {
   std::string out;
   while (!name.empty()) {
@@ -46,7 +47,7 @@ void put(Metadata& metadata, std::string key, const std::string& text) {
   if (!text.empty()) metadata.set(std::move(key), MetaValue::text(text));
 }
 
-// chat_template.jinja as "default", and those of additional_chat_templates/ by their names.
+// chat_template.jinja as "default", and the files in additional_chat_templates/ by their names.
 Result<JsonValue> template_files(const Checkpoint& checkpoint) {
   JsonValue out = JsonValue::array();
   for (const Document& document : checkpoint.documents) {
@@ -100,7 +101,7 @@ void add_chat_template(const JsonValue& found, Metadata& metadata) {
   }
   if (!found.is_array()) return;
   const std::string* standard = nullptr;
-  // The converter writes the names in an order that changes from run to run; here they are sorted.
+  // The converter writes the names in random order; here they are sorted.
   std::set<std::string> names;
   for (const JsonValue& entry : found) {
     const std::string* name = text_of(entry, "name");

@@ -1,7 +1,7 @@
 // Decodes the id of an added token: byte-level letters become the bytes they represent.
 //
 //   Ġ1  ─ letters ─▶  20 31  ─ UTF-8 ─▶  " 1"          é  ─▶  e9  ─▶  U+FFFD
-//   日本  ─ not all are letters ─▶  as it is
+//   日本  ─ not all are letters ─▶  unchanged
 #include <map>
 
 #include "core/base/utf8.h"
@@ -12,7 +12,7 @@
 namespace ckpt {
 namespace {
 
-// The bytes that the letters of `text` represent; nullopt when one is not such a letter.
+// The bytes that the letters of `text` represent; nullopt if a character is not such a letter.
 std::optional<std::string> bytes_of_letters(std::string_view text) {
   static const std::map<std::string, char> kLetters = [] {
     std::map<std::string, char> out;

@@ -1,10 +1,10 @@
-// Vocabularies of encoders: WordPiece of a tokenizer.json, and unigram pieces.
+// Vocabularies of encoders: WordPiece in a tokenizer.json, and unigram pieces.
 //
 //   WordPiece   un, ##happy, [CLS]     ─▶  ▁un, happy, [CLS]                      model "bert"
 //   unigram     <unk> <s> </s> ▁a …    ─▶  <s> <pad> </s> <unk> ▁a …              model "t5"
 //
-// XLM-R puts four tokens in front and shifts the other pieces by one. The GGUF has as many tokens
-// as config.json declares. Source: llama.cpp conversion/bert.py (BertModel.set_vocab,
+// XLM-R puts four tokens first and shifts the other pieces by one. The GGUF has as many tokens as
+// config.json declares. Source: llama.cpp conversion/bert.py (BertModel.set_vocab,
 // _xlmroberta_set_vocab).
 #include <algorithm>
 #include <array>

@@ -1,12 +1,12 @@
-// Rules of tokenizer.json that llama.cpp does not have.
+// Finds rules of tokenizer.json that llama.cpp does not implement.
 //
-//   by pre      the text as it is ─▶ the rules of the name in tokenizer.ggml.pre ─▶ merges
-//   by pieces   a space in front (add_space_prefix) ─▶ spaces become U+2581 ─▶ merges by scores
-//   both        added tokens are searched for first, anywhere; spaces around them stay
+//   by pre      unchanged text ─▶ the rules of the name in tokenizer.ggml.pre ─▶ merges
+//   by pieces   a leading space (add_space_prefix) ─▶ spaces become U+2581 ─▶ merges by scores
+//   both        added tokens are found first, anywhere; spaces around them stay
 //
 // Source: llama.cpp v0.5.0 src/llama-vocab.cpp (llm_tokenizer_bpe_session,
-// llm_tokenizer_spm_session, tokenizer_st_partition), which composes and lowers no characters for
-// these kinds.
+// llm_tokenizer_spm_session, tokenizer_st_partition), which never composes or lowers characters
+// here.
 #include "transforms/to_gguf/tokenizer/gaps.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ bool is_space_pattern(const JsonValue& step) {
 
 std::string place_of(std::string_view part) { return fmt::format("tokenizer.json: {}", part); }
 
-// Steps of a part, those of sequences one by one.
+// Appends the steps of a part; a sequence as its individual steps.
 void append_steps_of(const JsonValue& step, std::vector<const JsonValue*>& out) {
   if (text_in(step, "type") != "Sequence") {
     out.push_back(&step);
@@ -53,11 +53,11 @@ bool puts_space(const JsonValue& step) {
   return scheme != nullptr ? *scheme != "never" : older == nullptr || is_truthy(older);
 }
 
-// Steps that come to what llama.cpp does with pieces.
+// Whether a step is equivalent to llama.cpp's handling of pieces.
 bool is_of_pieces(const JsonValue& step) {
   const std::string_view type = text_in(step, "type");
   if (type == "Replace") return is_space_pattern(step) && text_in(step, "content") == kSpaceBar;
-  if (type == "Split") return is_space_pattern(step);  // no space is left to split at
+  if (type == "Split") return is_space_pattern(step);  // has no effect, because no spaces are left
   return type == "Metaspace" || puts_space(step);
 }
 
@@ -90,14 +90,14 @@ void find_gaps_of_pieces(const JsonValue& tokenizer, std::vector<TokenizerGap>& 
   }
 }
 
-// Upper and lower letters, in which llama.cpp's patterns of "tekken" and "gpt-4o" leave out
-// combining marks. Kimi's, which intersects classes, has code of its own.
+// Whether the pattern includes combining marks in upper- and lower-case letters, unlike llama.cpp's
+// patterns of "tekken" and "gpt-4o". Kimi's pattern, with intersections, is implemented separately.
 bool has_marks_among_letters(const JsonValue& step) {
   const std::string_view regex = text_in(known(step, "pattern"), "Regex");
   return regex.find(R"(\p{Lo}\p{M})") != regex.npos && regex.find("&&") == regex.npos;
 }
 
-// Other steps of the pre-tokenizer are those that tokenizer.ggml.pre names, or none is found.
+// tokenizer.ggml.pre covers the other steps of the pre-tokenizer, or its search fails.
 void find_gaps_of_pre(const JsonValue& tokenizer, std::string_view pre,
                       std::vector<TokenizerGap>& out) {
   for (const JsonValue* step : steps_of(tokenizer, kNormalizer)) {
@@ -117,7 +117,7 @@ void find_gaps_of_pre(const JsonValue& tokenizer, std::string_view pre,
   }
   const bool ignores = is_truthy(known(known(tokenizer, "model"), "ignore_merges"));
   if (pre.empty() || ignores == pre_ignores_merges(pre)) return;
-  // Merges of a trained vocabulary make nearly every token of it, so that both ways meet.
+  // Merges of a trained vocabulary make nearly every token, so both methods mostly agree.
   out.push_back(
       {place_of("model.ignore_merges"),
        fmt::format("{}; llama.cpp {} for the pre-tokenizer '{}'", ignores ? "true" : "false",
@@ -129,7 +129,7 @@ void find_gaps_of_pre(const JsonValue& tokenizer, std::string_view pre,
 
 void find_gaps_of_added(const JsonValue& tokenizer, LlamaSplitting splitting,
                         std::vector<TokenizerGap>& out) {
-  // Added tokens with one of the flags.
+  // Reports added tokens with one of the flags.
   const auto report_flagged = [&](std::initializer_list<const char*> flags, std::string_view what) {
     uint64_t count = 0;
     std::string first;
@@ -182,7 +182,7 @@ std::vector<TokenizerGap> find_tokenizer_gaps(const JsonValue& tokenizer,
   const std::string* model = metadata.find_text("tokenizer.ggml.model");
   if (tokenizer.is_null() || model == nullptr) return {};
   const std::string* pre = metadata.find_text("tokenizer.ggml.pre");
-  if (*model == "bert" || *model == "t5") return {};  // cut as their libraries do
+  if (*model == "bert" || *model == "t5") return {};  // split as in their libraries
   const bool is_by_pre = *model == "gpt2";
   auto out =
       find_tokenizer_gaps(tokenizer, is_by_pre ? LlamaSplitting::kByPre : LlamaSplitting::kByPieces,

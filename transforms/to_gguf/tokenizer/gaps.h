@@ -1,4 +1,4 @@
-// Rules of tokenizer.json that llama.cpp does not have, so that it splits some texts differently.
+// Rules of tokenizer.json that llama.cpp lacks, so that it splits some texts differently.
 #pragma once
 
 #include <string>
@@ -12,24 +12,24 @@ namespace ckpt {
 
 struct TokenizerGap {
   std::string place;  // "tokenizer.json: normalizer"
-  std::string found;  // the rule, and what llama.cpp does
-  // Texts without combining marks are split the same; no conversion notes it.
+  std::string found;  // the rule, and llama.cpp's behavior
+  // Only texts with combining marks are split differently; conversions do not note it.
   bool is_rare = false;
 };
 
-// How llama.cpp splits texts: by the rules that tokenizer.ggml.pre names, or by U+2581 for spaces.
+// How llama.cpp splits texts: by the rules of tokenizer.ggml.pre, or with U+2581 for spaces.
 enum class LlamaSplitting : uint8_t { kByPre, kByPieces };
 
-// `pre` is the name in tokenizer.ggml.pre; empty when it is not known.
+// `pre` is the name in tokenizer.ggml.pre; empty if unknown.
 std::vector<TokenizerGap> find_tokenizer_gaps(const JsonValue& tokenizer, LlamaSplitting splitting,
                                               std::string_view pre);
 
-// The same with the keys of a GGUF, also of those that decide on a space in front of a text.
+// The same for the keys of a GGUF, including those for a space before a text.
 std::vector<TokenizerGap> find_tokenizer_gaps(const JsonValue& tokenizer, const Metadata& metadata);
 
-// Whether the rules put a space in front of a text.
+// Whether the rules put a space before a text.
 bool puts_space_in_front(const JsonValue& tokenizer);
-// Whether llama.cpp puts one in front of a text that it splits into pieces.
+// Whether llama.cpp puts a space before a text that it splits into pieces.
 inline constexpr const char* kSpacePrefixKey = "tokenizer.ggml.add_space_prefix";
 bool adds_space_prefix(const Metadata& metadata);
 

@@ -1,5 +1,5 @@
-// Lookups in data/pretokenizers.txt, and the hash of the tokens of one fixed text by which
-// llama.cpp's converter identifies a pre-tokenizer.
+// Lookups in data/pretokenizers.txt, and the hash of a fixed text's ids, by which llama.cpp's
+// converter identifies a pre-tokenizer.
 #include "core/base/lines.h"
 #include "core/base/sha256.h"
 #include "core/base/words.h"
@@ -21,7 +21,7 @@ constexpr std::string_view kCheckText =
     "\"\"\"\"......!!!!!!?????? I've been 'told he's there, 'RE you sure? 'M not sure I'l"
     "l make it, 'D you like some tea? We'Ve a'lL";
 
-// Ids of the special tokens that a template puts before or behind a text.
+// Ids of the special tokens that a template puts before or after a text.
 struct AddedIds {
   std::vector<uint64_t> before, behind;
 };

@@ -33,7 +33,7 @@ class PieceVocabulary {
     out_.types.resize(size, static_cast<int32_t>(TokenType::kUnused));
   }
 
-  // False if the id does not exist.
+  // Returns false if the id does not exist.
   bool put(uint64_t id, std::string text, float score, TokenType type) {
     if (id >= out_.tokens.size()) return false;
     out_.tokens[id] = std::move(text);
@@ -41,14 +41,14 @@ class PieceVocabulary {
     out_.types[id] = static_cast<int32_t>(type);
     return true;
   }
-  // A token that a file next to tokenizer.model adds; those beyond vocab_size are kept apart.
+  // Adds a token of a file next to tokenizer.model; tokens beyond vocab_size are kept separately.
   void add(uint64_t id, const std::string& text, TokenType type) {
     if (!put(id, text, kAddedScore, type)) beyond_[id] = text;
   }
   bool has(uint64_t id, std::string_view text, TokenType type) const {
     return has_text(id, text) && out_.types[id] == static_cast<int32_t>(type);
   }
-  // False if the token with this id has another text.
+  // Returns false if the token with this id has another text.
   bool retype(uint64_t id, std::string_view text, TokenType type) {
     if (!has_text(id, text)) return false;
     out_.types[id] = static_cast<int32_t>(type);
@@ -65,7 +65,7 @@ class PieceVocabulary {
   std::map<uint64_t, std::string> beyond_;
 };
 
-// {text: id}. Two texts of one id would have to be told by their order in the file.
+// Reads {text: id}. Fails if two texts have one id, because only their order would decide.
 Status add_text_table(const Checkpoint& checkpoint, PieceVocabulary& out) {
   CKPT_ASSIGN(const auto table, read_object(checkpoint, "added_tokens.json"));
   if (!table) return {};
@@ -82,7 +82,7 @@ Status add_text_table(const Checkpoint& checkpoint, PieceVocabulary& out) {
   return {};
 }
 
-// As the converter spells and types them.
+// Adds tokens with the converter's spelling and types.
 template <class Tokens>
 void add_tokens(const Tokens& tokens, bool keeps_texts, PieceVocabulary& out) {
   for (const auto& [id, token] : tokens) {
@@ -92,8 +92,8 @@ void add_tokens(const Tokens& tokens, bool keeps_texts, PieceVocabulary& out) {
   }
 }
 
-// Tokens of tokenizer.json where the vocabulary has others. A text that is not normalized is found
-// as it is spelled. User-defined pieces keep their scores, as merges lead to them too.
+// Replaces tokens that differ from those of tokenizer.json. A text that is not normalized is found
+// as it is spelled. User-defined pieces keep their scores, because merges lead to them too.
 void follow_tokens(const ListedTokens& tokens, PieceVocabulary& out) {
   for (const auto& [id, token] : tokens) {
     const bool is_control = token.special || looks_special(token.text);

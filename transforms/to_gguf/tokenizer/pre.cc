@@ -1,11 +1,10 @@
-// llama.cpp's name for a pre-tokenizer, found from the rules in tokenizer.json.
+// Finds llama.cpp's name for a pre-tokenizer by the rules in tokenizer.json.
 //
-// llama.cpp itself compares a hash of the ids that one fixed text gets, and so knows the published
-// vocabularies and no other. Here the rules come first and name any vocabulary; the hash
-// (known.cc) then tells published ones apart that share their rules.
-// Source: llama.cpp src/llama-vocab.cpp (llm_tokenizer_bpe: "original regex from tokenizer.json").
-// Several names stand for the same rules; where one cannot be told from tokenizer.json, the one
-// that behaves the same is chosen.
+// llama.cpp compares a hash of the ids of one fixed text, and therefore knows only published
+// vocabularies. Here the rules come first and identify any vocabulary; then the hash (known.cc)
+// distinguishes published ones with the same rules. Source: llama.cpp src/llama-vocab.cpp
+// (llm_tokenizer_bpe: "original regex from tokenizer.json"). Several names have the same rules; if
+// tokenizer.json cannot distinguish them, a name with the same behavior is chosen.
 #include "transforms/to_gguf/tokenizer/pre.h"
 
 #include <algorithm>
@@ -17,7 +16,7 @@
 namespace ckpt {
 namespace {
 
-// Pieces that the patterns share. X alone: a letter's run may start with one odd character.
+// Pieces that the patterns share. X alone: a run of letters may start with one other character.
 #define CKPT_CONTRACTION "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 #define CKPT_TAIL R"(\s*[\r\n]+|\s+(?!\S)|\s+)"
 #define CKPT_UPPER_WORD \
@@ -25,13 +24,13 @@ namespace {
 #define CKPT_LOWER_WORD \
   R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
 
-// Kimi's, in which Chinese characters stand alone (tokenization_kimi.py, pat_str).
+// Kimi's pattern, in which each Chinese character is separate (tokenization_kimi.py, pat_str).
 #define CKPT_NO_HAN(classes) "[" classes R"(&&[^\p{Han}]])"
 #define CKPT_NO_HAN_UPPER CKPT_NO_HAN(R"(\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M})")
 #define CKPT_NO_HAN_LOWER CKPT_NO_HAN(R"(\p{Ll}\p{Lm}\p{Lo}\p{M})")
 
-// Steps are written as below in step_text(), joined with newlines. A last step of "bytes" stands
-// for ByteLevel without its own pattern, "bytes+words" for one with it.
+// Steps in the notation of step_text(), joined with newlines. A last step "bytes" means ByteLevel
+// without its default pattern, "bytes+words" ByteLevel with it.
 struct Signature {
   std::string_view steps;
   std::string_view name;
@@ -93,12 +92,12 @@ constexpr Signature kSignatures[] = {
     {"bytes+words", "gpt-2"},
 };
 
-// Its second pattern has over a thousand characters; no other begins like it.
+// Its second pattern has over a thousand characters; no other pattern has this beginning.
 constexpr std::string_view kDeepSeekLlm = R"([\r\n])"
                                           "\n"
                                           R"(\s?[A-Za-zµÀ-)";
 
-// One step: the pattern of a Split, with line ends spelled as in C, or a word for other kinds.
+// Notation of one step: a Split's pattern with line ends as in C, or a word for other types.
 std::string step_text(const JsonValue& step) {
   const std::string* type = text_of(step, "type");
   if (type == nullptr) return "?";
@@ -113,7 +112,7 @@ std::string step_text(const JsonValue& step) {
   const std::string* behavior = text_of(step, "behavior");
   if (regex == nullptr) return "Split by a text";
   const std::string out = replace_all(replace_all(*regex, "\n", "\\n"), "\r", "\\r");
-  // Removed with invert keeps what matches, as Isolated does where the pattern matches everything.
+  // Removed with invert keeps matches, which equals Isolated if the pattern matches everything.
   const bool inverted = is_truthy(known(step, "invert"));
   const bool keeps = behavior == nullptr || (*behavior == "Isolated" && !inverted) ||
                      (*behavior == "Removed" && inverted);
@@ -129,7 +128,7 @@ void append_steps(const JsonValue& step, std::vector<std::string>& out) {
   for (const JsonValue& inner : *list) append_steps(inner, out);
 }
 
-// Whether the post-processor puts a token in front of a text.
+// Whether the post-processor puts a token before a text.
 bool adds_first_token(const JsonValue& tokenizer) {
   return std::ranges::any_of(post_processors(tokenizer), [](const JsonValue& step) {
     const JsonValue& single = list_in(step, "single");
@@ -137,7 +136,7 @@ bool adds_first_token(const JsonValue& tokenizer) {
   });
 }
 
-// Names that share their rules, told apart by what else tokenizer.json says.
+// Distinguishes names with the same rules by other facts of tokenizer.json.
 std::string refine(std::string_view name, const JsonValue& tokenizer, const JsonValue& config) {
   const bool ignores_merges = is_truthy(known(known(tokenizer, "model"), "ignore_merges"));
   if (name == "llama-bpe" && !ignores_merges && !adds_first_token(tokenizer)) return "smaug-bpe";
@@ -152,7 +151,7 @@ std::string refine(std::string_view name, const JsonValue& tokenizer, const Json
 }  // namespace
 
 std::string_view pre_tokenizer_steps(std::string_view name) {
-  // Several names share their rules. A hash or neighboring entries of the tokenizer select one.
+  // Several names have the same rules. A hash or other entries of the tokenizer select one.
   const std::string_view names = names_with_rules_of(name);
   const auto* found = find_by(kSignatures, &Signature::name, name);
   for (const Signature& each : kSignatures) {

@@ -1,12 +1,11 @@
-// Tokens of tiktoken.model, and the merges that its ranks stand for (llama.cpp
+// Tokens of tiktoken.model, and the merges that follow from its ranks (llama.cpp
 // conversion/deepseek.py DeepseekV2Model.set_vocab, qwen.py QwenModel.bpe; tiktoken/load.py).
 //
-//   "IQ== 0"   one token a line, its bytes in base64, its rank, which is its number
+//   "IQ== 0"   one token per line: its bytes in base64, and its rank, which is its id
 //
-// Behind the last rank come special tokens: those that tokenizer_config.json names under their
-// numbers, others as the family names them (TokenizerRules), up to vocab_size. A merge is what a
-// token splits into when only lower ranks are merged; tokens that split into more than two have
-// none.
+// Special tokens follow the last rank, up to vocab_size: tokenizer_config.json names some by id,
+// the family the others (TokenizerRules). The merge of a token is its split into two parts by
+// merges of lower ranks; tokens with more parts have no merge.
 #include <map>
 #include <unordered_map>
 
@@ -21,14 +20,14 @@
 namespace ckpt {
 namespace {
 
-constexpr size_t kMaxRankBytes = 1024;  // of a token
+constexpr size_t kMaxRankBytes = 1024;  // limit for a token
 
 struct RankedToken {
   std::string bytes;
   uint64_t rank = 0;
 };
 
-// nullopt: a character that is none of the alphabet's.
+// Returns nullopt if a character is not in the alphabet.
 std::optional<std::string> bytes_of_base64(std::string_view text) {
   constexpr std::string_view kAlphabet =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -73,7 +72,7 @@ std::string text_of_bytes(std::string_view bytes) {
 
 using RankOf = std::unordered_map<std::string, uint64_t>;
 
-// The parts of a token when only pairs below its own rank are merged, lowest first.
+// The parts of a token after merging only pairs below its rank, lowest first.
 std::vector<std::string> parts_below(const RankedToken& token, const RankOf& ranks) {
   std::vector<std::string> parts;
   for (const char c : token.bytes) parts.emplace_back(1, c);
@@ -106,7 +105,7 @@ std::vector<std::string> merges_of(const std::vector<RankedToken>& tokens) {
   return out;
 }
 
-// The special token `id`, which is `place` tokens behind the last rank.
+// The special token `id`, at position `place` after the last rank.
 std::string special_behind(uint64_t place, uint64_t id, const TokenizerRules& rules) {
   const auto words = split_words(rules.ranked_specials);
   if (words.empty()) return fmt::format("<|reserved_token_{}|>", id);

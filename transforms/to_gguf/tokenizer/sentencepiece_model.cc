@@ -13,36 +13,36 @@
 namespace ckpt {
 namespace {
 
-// Fields of a protocol buffer message, read without trust.
+// Reads the fields of a protocol buffer message without trusting them.
 //
 //   message   (key, value) (key, value) ...      key = number << 3 | wire type
 //   wire type 0: varint    1: 8 bytes    2: length as a varint, bytes    5: 4 bytes
 //
-// Source: protobuf.dev/programming-guides/encoding. A varint has ten bytes at most; groups (wire
-// types 3 and 4) are not read, no file of interest has them.
+// Source: protobuf.dev/programming-guides/encoding. A varint has at most ten bytes. Groups (wire
+// types 3 and 4) are not supported, because no relevant file contains them.
 
 enum class WireType : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
 struct ProtoField {
   uint32_t number = 0;
   WireType type = WireType::kVarint;
-  uint64_t value = 0;  // the number or its bits; of kBytes: how many follow, all there
+  uint64_t value = 0;  // the number or its bits; for kBytes: size of the bytes that follow
 };
 
 constexpr int kMaxVarintBytes = 10;
 constexpr uint64_t kMaxFieldNumber = (1u << 29) - 1;
 
-// One message, from where `cursor` stands. Bytes of a field are left to the caller, who takes or
-// skips them before the next field.
+// One message from the position of `cursor`. The caller reads or skips the bytes of a field before
+// the next field.
 class ProtoMessage {
  public:
-  // Requires: `size_bytes` are left.
+  // Requires: `size_bytes` remain.
   ProtoMessage(Cursor& cursor, uint64_t size_bytes)
       : cursor_(cursor), end_(cursor.position_bytes() + size_bytes) {}
 
   bool has_more() const { return cursor_.position_bytes() < end_; }
 
-  // Fails: kCorrupt: cut short, a wire type that is not known, a length beyond the message.
+  // Fails: kCorrupt: truncated, an unknown wire type, a length beyond the message.
   Result<ProtoField> next() {
     const uint64_t start = cursor_.position_bytes();
     CKPT_ASSIGN(const uint64_t key, varint());
@@ -112,7 +112,7 @@ constexpr KnownField kNormalizerFields[] = {{2, WireType::kBytes, "precompiled_c
                                             {3, WireType::kVarint, "add_dummy_prefix"},
                                             {4, WireType::kVarint, "remove_extra_whitespaces"}};
 
-// Gives each field of `known` to `take`, which reads its bytes, and passes over others.
+// Passes each field in `known` to `take`, which reads its bytes, and skips the others.
 template <class Take>
 Status read_message(Cursor& cursor, uint64_t size_bytes, std::span<const KnownField> known,
                     Take take) {
@@ -185,7 +185,7 @@ bool is_byte_text(std::string_view text) {
          text.substr(3, 2).find_first_not_of("0123456789ABCDEF") == text.npos;
 }
 
-// Sorted, not hashed: nobody can choose texts that collide.
+// Sorts instead of hashing, so that a file cannot cause hash collisions.
 Status check_texts_differ(const std::vector<TextPiece>& pieces) {
   std::vector<const TextPiece*> order;
   for (const TextPiece& piece : pieces) order.push_back(&piece);
@@ -200,7 +200,7 @@ Status check_texts_differ(const std::vector<TextPiece>& pieces) {
   return {};
 }
 
-// Models that SentencePiece refuses to load.
+// Rejects models that SentencePiece does not load.
 Status check_pieces(const SentencePieceModel& model) {
   uint64_t unknown = 0, bytes = 0;
   for (const TextPiece& piece : model.pieces) {

@@ -1,7 +1,7 @@
 // Special tokens and flags (llama.cpp gguf-py/gguf/vocab.py SpecialVocab).
 //
-// The post-processor may rename tokens before they are looked up: a template that ends in another
-// token than EOS makes that one EOS and the old one EOT.
+// The post-processor may rename tokens before they are looked up: if a template ends with another
+// token than EOS, this token becomes EOS and the old one EOT.
 #include "transforms/to_gguf/tokenizer/special.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ constexpr KindRow kIdKinds[] = {
     {"eot", "eot_token_id"},       {"eom", "eom_token_id"},
 };
 
-// The token of one item of a template; null for a sequence.
+// The token in one item of a template; null for a sequence.
 JsonValue special_of(const JsonValue& item) {
   const JsonValue* id = known(known(item, "SpecialToken"), "id");
   return is_truthy(id) ? *id : JsonValue();
@@ -33,7 +33,7 @@ bool is_sequence(const JsonValue& item, std::string_view id) {
   return text_in(known(item, "Sequence"), "id") == id;
 }
 
-// First match of the text among the added tokens.
+// Finds the first added token with this text.
 JsonValue find_added(const JsonValue& tokenizer, const std::string& text) {
   for (const JsonValue& entry : list_in(tokenizer, "added_tokens")) {
     const std::string* content = text_of(entry, "content");
@@ -107,7 +107,7 @@ class Specials {
     return {};
   }
 
-  // "bos=[GO] eot=<end>", in this order, where neither names nor numbers said them.
+  // Sets "bos=[GO] eot=<end>" in this order, unless names or ids are already set.
   Status set_named(std::string_view list) {
     for (const std::string_view word : split_words(list)) {
       const size_t sign = word.find('=');
@@ -203,14 +203,14 @@ class Specials {
     set_flag("eos", last == eos_);
   }
 
-  // A [sep] [sep] B: whether something stands between two texts.
+  // [CLS] A [SEP] [SEP] B: sets whether there is a separator between two texts.
   void pair(const JsonValue& items) {
     if (items.empty()) return;
     size_t begin = 0;
     size_t end = items.size();
     if (!first_.is_null() && special_of(items.front()) == first_) ++begin;
     if (!last_.is_null() && special_of(items.back()) == last_) --end;
-    if (begin + 2 >= end) return;  // nothing in between
+    if (begin + 2 >= end) return;  // nothing between both texts
     if (!is_sequence(items[begin], "A") || !is_sequence(items[end - 1], "B")) return;
     const auto separates = [&](const JsonValue& token) {
       return !token.is_null() && (token == sep_ || token == eos_);
@@ -227,7 +227,7 @@ class Specials {
   uint64_t vocab_size_;
   std::vector<std::string> kinds_;
   JsonValue bos_, cls_, eos_, sep_;  // text, object or null
-  JsonValue first_, last_;           // of the single template
+  JsonValue first_, last_;           // of the template for one text
   std::vector<KindId> ids_;
   std::vector<KindFlag> flags_;
 };
@@ -250,7 +250,7 @@ void read_normalizer(const JsonValue& normalizer, NormalizerFlags& flags) {
   for (const JsonValue& step : list_in(normalizer, "normalizers")) read_normalizer(step, flags);
 }
 
-// Whether config.json gives padding no token.
+// Whether config.json declares no token for padding.
 bool pads_nothing(const JsonValue& config) {
   const JsonValue* id = known(config, "pad_token_id");
   if (id == nullptr) id = known(known(config, "text_config"), "pad_token_id");

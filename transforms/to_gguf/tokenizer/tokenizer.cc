@@ -18,20 +18,20 @@ namespace {
 
 constexpr const char* kTokenizerHint = "the folder of the model's tokenizer, with --tokenizer DIR";
 
-// Granite's code models share one vocabulary size and want no BOS (llama.cpp conversion/llama.py).
+// Granite's code models share this vocabulary size and have no BOS (llama.cpp conversion/llama.py).
 constexpr uint64_t kNoBosVocabulary = 49152;
-// CodeLlama's, whose end of a turn no file names.
+// CodeLlama has this vocabulary size, and no file names its end of a turn.
 constexpr uint64_t kInfillVocabulary = 32016;
 constexpr uint64_t kInfillEndOfTurn = 32010;
 
-// Gemma 4's, which programs parse (llama.cpp conversion/gemma.py Gemma4Model.set_vocab).
+// Tokens of Gemma 4 that programs parse (llama.cpp conversion/gemma.py Gemma4Model.set_vocab).
 constexpr std::string_view kShownTokens[] = {"<|channel>",   "<channel|>",       "<|tool_call>",
                                              "<tool_call|>", "<|tool_response>", "<tool_response|>",
                                              "<|\"|>"};
 
 struct TokenizerFiles {
-  std::shared_ptr<const JsonValue> tokenizer;  // tokenizer.json; a null when there is none
-  std::shared_ptr<const TokenLists> lists;     // of it
+  std::shared_ptr<const JsonValue> tokenizer;  // tokenizer.json; a null value if missing
+  std::shared_ptr<const TokenLists> lists;     // of tokenizer.json
   JsonValue config;                            // tokenizer_config.json
 };
 
@@ -45,12 +45,12 @@ Result<TokenizerFiles> read_files(const Checkpoint& checkpoint) {
   return out;
 }
 
-// Phi-4 is called Phi-3 and has byte-level BPE.
+// Phi-4 has the model type of Phi-3, but byte-level BPE.
 bool is_gpt2(const JsonValue& config) {
   return text_in(config, "tokenizer_class") == "GPT2Tokenizer";
 }
 
-// "IQ== 0": one token a line, as tiktoken has them and as Llama 3 ships them under this name.
+// "IQ== 0": one token per line, as in tiktoken, which Llama 3 uses under this file name.
 bool is_tiktoken(std::string_view text) {
   const std::string_view line = text.substr(0, text.find('\n'));
   const size_t space = line.find(' ');
@@ -82,7 +82,7 @@ Failure refuse_missing(const Checkpoint& checkpoint, const TokenizerRules& rules
                      rules.piece_file == PieceFile::kIgnored ? "" : " or tokenizer.model");
 }
 
-// Other families that read a tokenizer.model: the converter has no way for them without one.
+// Whether byte fallback replaces a missing tokenizer.model, which the converter cannot always do.
 bool takes_byte_fallback(const TokenizerFiles& files, const TokenizerOptions& options) {
   const TokenizerRules& rules = options.rules;
   const bool is_taken = rules.byte_fallback != ByteFallback::kRefused ||
@@ -90,7 +90,7 @@ bool takes_byte_fallback(const TokenizerFiles& files, const TokenizerOptions& op
   return is_taken && has_byte_fallback(*files.tokenizer);
 }
 
-// Whether the vocabulary is one that the converter writes without the source's scores.
+// Whether the converter would write this vocabulary without the scores of the source.
 bool differs_from_source(const Checkpoint& checkpoint, const TokenizerFiles& files,
                          const TokenizerOptions& options) {
   return takes_byte_fallback(files, options) &&
@@ -119,7 +119,7 @@ Status check_kind(const JsonValue& tokenizer) {
   return {};
 }
 
-// The tokens of byte-level BPE in a tokenizer.json.
+// Reads the tokens of byte-level BPE in a tokenizer.json.
 Result<Vocabulary> byte_level_vocabulary(const Checkpoint& checkpoint, const TokenizerFiles& files,
                                          const TokenizerOptions& options) {
   CKPT_TRY(check_kind(*files.tokenizer));
@@ -138,7 +138,7 @@ Result<Vocabulary> byte_level_vocabulary(const Checkpoint& checkpoint, const Tok
   return out;
 }
 
-// Of tokens that texts are split into; empty: none.
+// Describes a contradiction in tokens into which texts are split; empty if there is none.
 std::string find_conflict(const TokenLists& lists, const Vocabulary& vocabulary) {
   uint64_t count = 0;
   std::string first;
@@ -203,10 +203,10 @@ Result<Vocabulary> make_vocabulary(const Checkpoint& checkpoint, const Tokenizer
   return byte_level_vocabulary(checkpoint, files, options);
 }
 
-// Where the files say different things, which of them the keys follow.
+// Differences between files, or from llama.cpp's converter, that affect the keys.
 struct Differences {
   std::string added;         // Vocabulary::difference
-  bool scores, chat, prefix;  // from those of the converter
+  bool scores, chat, prefix;  // differences from the converter
 };
 
 void note_differences(const Differences& found, bool as_converter, const Context& context) {
@@ -239,7 +239,7 @@ void note_differences(const Differences& found, bool as_converter, const Context
   }
 }
 
-// Empty lists of scores and merges are not written.
+// Omits empty lists of scores and merges.
 void put_vocabulary(Vocabulary vocabulary, Metadata& metadata) {
   for (MetaEntry& entry : vocabulary.before.entries) {
     metadata.append(std::move(entry.key), std::move(entry.value));
@@ -270,7 +270,7 @@ void give_control_type(std::string_view text, Vocabulary& vocabulary) {
   }
 }
 
-// Overwrites the EOS and EOT ids from the files for families with other rules (llama.cpp
+// Replaces the EOS and EOT ids of the files in families with other rules (llama.cpp
 // conversion/{internlm,hunyuan}.py set_vocab).
 Status replace_ends(const Checkpoint& checkpoint, const JsonValue& config,
                     const TokenizerRules& rules, Metadata& metadata) {
@@ -292,7 +292,7 @@ Status replace_ends(const Checkpoint& checkpoint, const JsonValue& config,
   }
   if (!rules.ends_by_generation) return {};
   const JsonValue* text = model ? find_text_config(*model) : nullptr;
-  for (const JsonValue* level : {model.get(), text}) {  // the inner one wins
+  for (const JsonValue* level : {model.get(), text}) {  // the inner one overrides
     const auto eod = level == nullptr ? std::nullopt : whole(known(*level, "eod_token_id"));
     if (eod) metadata.set("tokenizer.ggml.eos_token_id", MetaValue::u32(*eod));
   }

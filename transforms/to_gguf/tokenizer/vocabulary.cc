@@ -1,8 +1,8 @@
 // Tokens, their types and merges (llama.cpp conversion/base.py get_vocab_base,
 // gguf-py/gguf/vocab.py _try_load_from_tokenizer_json, _try_load_merges_txt).
 //
-// A token is CONTROL when it is marked special or when it only looks so ("<|...|>"); ids that no
-// token has are filled up to vocab_size.
+// A token is CONTROL if it is marked special or looks special ("<|...|>"); ids without a token are
+// filled up to vocab_size.
 #include "transforms/to_gguf/tokenizer/vocabulary.h"
 
 #include <algorithm>
@@ -27,7 +27,8 @@ Result<uint64_t> token_id(const TokenLists& lists, const TokenLists::Token& toke
   return *value;
 }
 
-// By number. Fails: kCorrupt: an ID out of range, or of two tokens, one of which a GGUF would lose.
+// Tokens in the order of ids. Fails: kCorrupt: an id out of range, or shared by two tokens, one of
+// which a GGUF would lose.
 Result<std::vector<TextById>> base_tokens(const TokenLists& lists) {
   if (lists.vocabulary != TokenLists::Vocabulary::kNumbers) {
     return corrupt("tokenizer.json: no model.vocab");
@@ -47,7 +48,7 @@ Result<std::vector<TextById>> base_tokens(const TokenLists& lists) {
                       shorten(twice->second), shorten(std::next(twice)->second), twice->first);
 }
 
-// Both in one order; of equal numbers the one of `added`.
+// Merges both lists by id; if both have an id, the token of `added` is kept.
 VocabularyTokens joined(const std::vector<TextById>& base, VocabularyTokens added) {
   VocabularyTokens out;
   out.reserve(base.size() + added.size());
@@ -63,7 +64,7 @@ VocabularyTokens joined(const std::vector<TextById>& base, VocabularyTokens adde
 }
 
 std::string join_pair(std::string_view left, std::string_view right) {
-  constexpr std::string_view kByteSpace = "\xc4\xa0";  // U+0120, byte-level BPE's space
+  constexpr std::string_view kByteSpace = "\xc4\xa0";  // U+0120, the space of byte-level BPE
   const std::string front = replace_all(left, " ", kByteSpace);
   return front + (front.empty() ? "" : " ") + replace_all(right, " ", kByteSpace);
 }
@@ -97,7 +98,7 @@ std::string token_shown(const Vocabulary& vocabulary, size_t id) {
                      kNames[static_cast<size_t>(vocabulary.types[id])]);
 }
 
-// Beyond those that the files give, in a checkpoint without an embedding.
+// Limit for ids without a token if the checkpoint has no embedding.
 constexpr uint64_t kMostUnused = 65'536;
 
 }  // namespace
@@ -131,7 +132,7 @@ Vocabulary chosen_vocabulary(Vocabulary source, Vocabulary converters,
     const int32_t type = converters.types[id];
     const bool has_text = source.tokens[id] == converters.tokens[id];
     if (has_text && source.types[id] == type) continue;
-    // llama.cpp finds unknown and control tokens in the same way: such a difference is named last.
+    // llama.cpp finds unknown and control tokens alike, so this difference is reported last.
     const bool is_found = has_text && type == static_cast<int32_t>(TokenType::kUnknown);
     if (++count == 1 || (is_first_found && !is_found)) {
       first = id;

@@ -1,4 +1,4 @@
-// The list of families that projectors are made for.
+// The list of families with projectors.
 #include "transforms/to_mmproj/families/families.h"
 
 #include "core/base/words.h"

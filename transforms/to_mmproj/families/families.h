@@ -1,5 +1,5 @@
-// Vision and audio towers of a model, as data: which architectures have them, what their tensors
-// are called in a projector, which values change on the way, and which keys a family adds.
+// Vision and audio towers of models, as data: their architectures, the names of their tensors in a
+// projector, the changes of values, and the keys that a family adds.
 //
 //   model.visual.blocks.3.attn.qkv.weight
 //   └─ prefix ─┘└──── stem, {} = 3 ┘└──┴─ suffix, kept          v.blk.3.attn_qkv.weight
@@ -22,23 +22,23 @@ namespace ckpt {
 
 struct ProjectorFamily;
 
-// Names of the number of a tower's layers in configurations.
+// Fields of configurations with the number of a tower's layers.
 inline constexpr std::string_view kBlockFields =
     "n_layers num_hidden_layers n_layer num_layers depth layers encoder_layers "
     "vt_num_hidden_layers";
 
-// An object of the configuration, and what messages call it.
+// An object of the configuration, and its name for messages.
 struct ConfigPart {
   std::string where;  // "config.json: vision_config"
   JsonValue json;
 
-  // The first of `fields` (separated by spaces) that is there. Fails: kCorrupt when none is, or it
-  // is of another kind.
+  // The first present field among `fields` (separated by spaces). Fails: kCorrupt if there is none,
+  // or its type is wrong.
   Result<uint64_t> count(std::string_view fields) const;
   Result<double> real(std::string_view fields) const;
   Result<std::string> word(std::string_view fields) const;
   Result<std::vector<float>> reals(std::string_view fields) const;
-  // The same as nullptr when it is absent or null.
+  // nullptr if the field is absent or null.
   const JsonValue* find(std::string_view field) const { return known(json, field); }
 
  private:
@@ -54,15 +54,15 @@ struct ProjectorModel {
   ConfigPart preprocessor;  // preprocessor_config.json and processor_config.json
   uint64_t text_width = 0;  // hidden_size of the language model
   OutType out_type = OutType::kF32;
-  bool is_of_nvfp4 = false;                  // hf_quant_config.json says so of the model's weights
-  std::vector<uint64_t> deepstack = {};      // layers that mergers read, in their order
+  bool is_of_nvfp4 = false;                  // hf_quant_config.json declares the model's weights so
+  std::vector<uint64_t> deepstack = {};      // layers that mergers read, in order
   std::optional<uint64_t> break_token = {};  // [IMG_BREAK]
 
   bool hears() const { return !audio.json.empty(); }
 };
 
-// Fails: kUsage without config.json; kUnsupported for an architecture whose projectors are not
-// made, naming those that are, and for a model without towers; kCorrupt.
+// Fails: kUsage without config.json; kUnsupported for an architecture without a projector, naming
+// the supported ones, and for a model without towers; kCorrupt.
 Result<ProjectorModel> read_projector_model(const Checkpoint& checkpoint);
 
 // The change of the values of a tower's tensor, in addition to its new name.
@@ -70,51 +70,51 @@ enum class TowerChange : uint8_t {
   kNone,
   kAddOne,      // a norm whose weights are stored minus one
   kFrames,      // {out, in, 2 frames, h, w}: `to` gets the first frame, `second` the other
-  kDeepstack,   // the number of the merger becomes that of the layer that it reads
+  kDeepstack,   // the index of the merger becomes that of the layer that it reads
   kPairs,       // rows of each head from halves to pairs
   kPixels,      // {out, h w rgb} as {out, rgb, h, w}
-  kImageBreak,  // of the embeddings, the row of the token [IMG_BREAK]; nothing where it is token 0
+  kImageBreak,  // only the embedding of the token [IMG_BREAK]; nothing if it is token 0
   kSqueeze,     // axes of length 1 dropped
   kSoftplus,    // log(1 + exp(x))
 };
 
-// How a tensor is stored: by the common rules, or whatever the outtype.
+// The type of a stored tensor: by the common rules, or independent of the outtype.
 enum class TowerStore : uint8_t {
   kByRules,
-  kPatches,  // F16 in a file of F16, else F32
+  kPatches,  // F16 in an F16 file, else F32
   kF32,
   kF16,
 };
 
 struct TowerRule {
-  std::string_view from;  // "blocks.{}.attn.qkv", behind one of the family's prefixes
-  std::string_view to;    // "v.blk.{}.attn_qkv"; empty: the tensor is left out
+  std::string_view from;  // "blocks.{}.attn.qkv", after a prefix of the family
+  std::string_view to;    // "v.blk.{}.attn_qkv"; empty: the tensor is omitted
   TowerChange change = TowerChange::kNone;
   TowerStore store = TowerStore::kByRules;
-  std::string_view second = {};  // where a change gives two tensors
+  std::string_view second = {};  // if a change gives two tensors
 };
 
-// A tensor of the checkpoint may begin so; rows then know it by the second word.
+// A possible prefix of a tensor in the checkpoint; in rows it is replaced by the second word.
 struct TowerPrefix {
   std::string_view found, known_as;
 };
 
 struct ProjectorFamily {
   std::string_view name;           // clip.projector_type
-  std::string_view architectures;  // of config.json, separated by spaces
+  std::string_view architectures;  // in config.json, separated by spaces
   // Defaults of the model class for fields that vision_config or config.json lacks. They are JSON
   // objects. `tower` names a table in models/ whose numeric defaults apply to vision_config too.
   std::string_view vision_defaults, tower = {};
   std::string_view root_defaults = "{}";
   std::string_view text_defaults = "{}";
   std::string_view audio_defaults = {};   // empty: the family has no audio tower
-  std::span<const TowerPrefix> prefixes;  // the first that fits is taken
+  std::span<const TowerPrefix> prefixes;  // the first match counts
   std::span<const TowerRule> names;
   std::span<const std::string_view> more_suffixes = {};  // in addition to ".weight" and ".bias"
-  std::string_view left_out = {};  // before a dot of names: rows do without it
-  // Fields that are computed from others, or from documents. May be null.
+  std::string_view left_out = {};  // before a dot in names: removed for rows
+  // Sets fields that follow from others, or from documents. May be null.
   Status (*complete)(const Checkpoint& checkpoint, ProjectorModel& model) = nullptr;
-  // The keys behind the common ones.
+  // Adds the keys that follow the common ones.
   Status (*add_keys)(const ProjectorModel& model, Metadata& metadata);
 };
 
@@ -124,7 +124,7 @@ extern const ProjectorFamily kMistral3Projector, kLlavaProjector, kLlama4Project
 
 std::span<const ProjectorFamily* const> projector_families();
 
-// The family of the first architecture that config.json names; nullptr when there is none.
+// The family of the first architecture in config.json; nullptr if there is none.
 const ProjectorFamily* find_projector_family(const JsonValue& config);
 
 }  // namespace ckpt

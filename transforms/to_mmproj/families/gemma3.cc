@@ -1,8 +1,8 @@
 // Gemma 3: a SigLIP tower and a projection, which stays F16 in every file.
 //
 // Source: llama.cpp conversion/gemma.py Gemma3VisionModel; defaults: transformers
-// models/siglip/configuration_siglip.py. A folder saved from a new model by transformers 5 has no
-// "vision_model." in its names; the converter leaves such a tower out.
+// models/siglip/configuration_siglip.py. If transformers 5 saves a new model, its names lack
+// "vision_model."; the converter omits such a tower.
 #include <cmath>
 
 #include "transforms/to_mmproj/families/families.h"
@@ -50,7 +50,7 @@ Status add_gemma3_keys(const ProjectorModel& model, Metadata& metadata) {
   CKPT_ASSIGN(const double epsilon, model.vision.real("layer_norm_eps"));
   metadata.append("clip.vision.attention.layer_norm_epsilon", MetaValue::f32(epsilon));
   metadata.append("clip.use_gelu", MetaValue::boolean(true));
-  // Patches along a side that become one token; 4, which released models have, is not written.
+  // Patches per side that become one token; the usual 4 of released models is not written.
   constexpr uint64_t kUsualTokens = 256;
   constexpr uint64_t kUsualScale = 4;
   uint64_t tokens = kUsualTokens;

@@ -1,8 +1,7 @@
-// Gemma 4: a tower for images of any size, and in the smaller models one for sound, a conformer.
+// Gemma 4: a tower for images of any size, and in smaller models a conformer for sound.
 //
 // Source: llama.cpp conversion/gemma.py Gemma4VisionAudioModel; defaults: transformers
-// models/gemma4/configuration_gemma4.py. Linear layers may be clipped, and then four bounds stand
-// next to each.
+// models/gemma4/configuration_gemma4.py. Clipped linear layers are accompanied by four bounds each.
 #include "transforms/to_mmproj/families/families.h"
 
 namespace ckpt {
@@ -93,7 +92,7 @@ constexpr std::string_view kGemma4AudioDefaults =
         "input_feat_size": 128, "layer_norm_eps": 1e-6})";
 
 Status complete_gemma4(const Checkpoint&, ProjectorModel& model) {
-  constexpr uint64_t kUnusedImageSize = 224;  // llama.cpp asks for one and does not use it
+  constexpr uint64_t kUnusedImageSize = 224;  // llama.cpp requires the key but does not use it
   constexpr uint64_t kWidening = 4;
   model.vision.json["image_size"] = kUnusedImageSize;
   if (!model.hears()) return {};

@@ -1,6 +1,6 @@
-// The configuration as the converter sees it (llama.cpp conversion/base.py MmprojModel.__init__):
-// vision_config and audio_config with what their classes fill in, and the two files of the
-// preprocessor merged, of which processor_config.json wins and its image_processor wins over that.
+// The configuration as llama.cpp's converter reads it (conversion/base.py MmprojModel.__init__):
+// vision_config and audio_config with class defaults, and the two preprocessor files merged.
+// processor_config.json overrides preprocessor_config.json, and its image_processor overrides both.
 
 #include <algorithm>
 
@@ -26,7 +26,7 @@ Result<JsonValue> filled(std::string_view defaults, const JsonValue* given) {
   return out;
 }
 
-// The document with the content of its member `inner` over the rest; {} when there is none.
+// The document merged with its member `inner`, which overrides the rest; {} without a document.
 Result<JsonValue> flattened(const Checkpoint& checkpoint, std::string_view path,
                             std::string_view inner) {
   CKPT_ASSIGN(const auto read, read_object(checkpoint, path));
@@ -44,7 +44,7 @@ Result<JsonValue> read_preprocessor(const Checkpoint& checkpoint) {
   return out;
 }
 
-// As the converter asks, which takes it for the towers' too.
+// Whether the model is declared NVFP4; the converter assumes it for the towers too.
 Result<bool> says_nvfp4(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(const auto config, read_object(checkpoint, "hf_quant_config.json"));
   const JsonValue* quantization = known(config.get(), "quantization");

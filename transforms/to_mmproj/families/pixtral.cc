@@ -1,8 +1,8 @@
-// Pixtral's tower: Mistral 3 and its successors, and Pixtral 12B, which is a LLaVA.
+// Pixtral's tower: in Mistral 3 and its successors, and in Pixtral 12B, which is a LLaVA.
 //
 // Source: llama.cpp conversion/llava.py LlavaVisionModel; defaults: transformers
-// models/pixtral/configuration_pixtral.py. The embedding of [IMG_BREAK] is taken only from
-// embeddings whose name has no "language_model.", as the converter does; released folders have it.
+// models/pixtral/configuration_pixtral.py. Like the converter, this takes the embedding of
+// [IMG_BREAK] only if the embedding's name lacks "language_model."; released folders have it.
 #include "core/model/json_documents.h"
 #include "models/models.h"
 #include "transforms/to_mmproj/families/families.h"
@@ -41,7 +41,7 @@ constexpr TowerRule kPixtralTower[] = {
 };
 // clang-format on
 
-// A Mistral 3 without model_type in vision_config has this tower; a LLaVA has CLIP's.
+// A Mistral 3 without model_type in vision_config has this tower, a LLaVA that of CLIP.
 constexpr std::string_view kMistral3VisionDefaults =
     R"({"model_type": "pixtral", "image_size": 1024, "hidden_act": "gelu",
         "layer_norm_eps": 1e-5})";
@@ -51,7 +51,7 @@ constexpr std::string_view kLlavaVisionDefaults =
 constexpr std::string_view kMistralTextDefaults = R"({"hidden_size": 4096})";
 constexpr std::string_view kBreakToken = "[IMG_BREAK]";
 
-// The number of a token among tokenizer_config.json's added_tokens_decoder, by number.
+// The id of a token in added_tokens_decoder of tokenizer_config.json, which is sorted by id.
 std::optional<uint64_t> token_of_decoder(const JsonValue& config) {
   for (const auto& [number, token] : object_in(config, "added_tokens_decoder").items()) {
     if (text_in(token, "content") == kBreakToken) return whole(json_scalar(number));

@@ -1,6 +1,6 @@
-// Qwen3-VL, dense and mixture of experts, and Qwen3.5: one tower. Frames come in twos, so the patch
-// embedding is a convolution over two of them, which are written as two; mergers of some layers go
-// to the language model in addition to the last (deepstack).
+// Qwen3-VL, dense and mixture of experts, and Qwen3.5 have the same tower. Frames come in pairs, so
+// the patch embedding is a convolution over two frames and is written as two tensors; mergers of
+// some layers feed the language model in addition to the last one (deepstack).
 //
 // Source: llama.cpp conversion/qwen3vl.py Qwen3VLVisionModel; defaults: transformers
 // models/qwen3_vl/configuration_qwen3_vl.py, models/qwen3_5/configuration_qwen3_5.py.
@@ -62,7 +62,7 @@ Status add_qwen3_vl_keys(const ProjectorModel& model, Metadata& metadata) {
     CKPT_ASSIGN(const uint64_t merged, model.vision.count("spatial_merge_size"));
     metadata.append("clip.vision.spatial_merge_size", MetaValue::u32(merged));
   }
-  // The converter takes the language model's; the tower's own is nowhere in the configuration.
+  // The converter uses the language model's; the configuration lacks the tower's own.
   CKPT_ASSIGN(const double epsilon, model.text.real("rms_norm_eps"));
   metadata.append("clip.vision.attention.layer_norm_epsilon", MetaValue::f32(epsilon));
   CKPT_ASSIGN(const uint64_t layers, model.vision.count("depth"));

@@ -1,9 +1,9 @@
-// The GGUF format: one file, or one model split over several.
+// The GGUF format: a model in one file, or split into several.
 //
 //   NAME-00001-of-00003.gguf   all keys, then split.no, split.count, split.tensors.count; tensors
-//   NAME-00002-of-00003.gguf   only those three keys; tensors, at offsets of their own
+//   NAME-00002-of-00003.gguf   only those three keys; tensors, with offsets in this file
 //
-// A reader gets wrong: split.no counts from 0, the number in the name from 1.
+// Pitfall for readers: split.no counts from 0, the number in the name from 1.
 #include "formats/gguf.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ bool is_gguf(const fs::path& path) {
   return magic && (*magic == kGgufMagic || has_ending(path.native(), ".gguf"));
 }
 
-// Number of files of the model that `metadata` belongs to; 1 when it is not split.
+// The number of files of the model with these keys; 1 if it is not split.
 uint64_t split_count(const Metadata& metadata) {
   const auto count = metadata.find_unsigned(kSplitCountKey);
   return count && *count > 1 ? *count : 1;
@@ -46,7 +46,7 @@ Status check_part(const GgufFile& part, uint64_t no, uint64_t count) {
 void append_part(Checkpoint& checkpoint, GgufFile part, const std::string& home) {
   for (Tensor& tensor : part.tensors) tensor.home = home;
   if (checkpoint.tensors.empty()) {
-    checkpoint.tensors = std::move(part.tensors);  // a copy would be the most memory of a reader
+    checkpoint.tensors = std::move(part.tensors);  // a copy would dominate memory use
   } else {
     std::ranges::move(part.tensors, std::back_inserter(checkpoint.tensors));
   }
@@ -127,7 +127,7 @@ Result<Checkpoint> read_gguf(const fs::path& path, Codecs codecs, const ReadOpti
 
 std::optional<NumberedName> parse_split_name(std::string_view path) {
   auto out = parse_numbered(path);
-  const bool is_name = out && out->ending == ".gguf" && out->of_word == "-of-";  // of llama.cpp
+  const bool is_name = out && out->ending == ".gguf" && out->of_word == "-of-";  // llama.cpp's form
   return is_name ? std::move(out) : std::nullopt;
 }
 

@@ -1,15 +1,16 @@
-// How a checkpoint becomes GGUF files: the bytes that llama.cpp's writers give
+// Lays out a checkpoint as GGUF files with the same bytes as llama.cpp's writers
 // (ggml/src/gguf.cpp, gguf-py/gguf/gguf_writer.py).
 //
 //   file   header | pad | tensor | pad | ... | last tensor | pad
 //
-// Every pad is zeros up to the alignment, the last one too. Splitting follows llama-gguf-split
-// (tools/gguf-split/gguf-split.cpp): tensors in order, a new file where the padded tensor bytes of
-// one would pass the limit; all keys go into the first file, three split keys into each.
+// Every pad consists of zeros up to the alignment, including the last one. Splitting follows
+// llama-gguf-split (tools/gguf-split/gguf-split.cpp): tensors in order, with a new file if the
+// padded tensor bytes would exceed the limit. All keys go into the first file, three split keys
+// into each.
 //
-// A codec of several parts makes as many tensors of the file, called NAME + suffix, one after the
-// other: "blk.0.ffn_up" with codec nvfp4_gguf is blk.0.ffn_up.weight and blk.0.ffn_up.scale. Those
-// of a stack (core/model/stack_name.h) lie behind each other and are one tensor of the file:
+// A codec with several parts gives as many consecutive tensors of the file, named NAME + suffix:
+// "blk.0.ffn_up" with codec nvfp4_gguf is blk.0.ffn_up.weight and blk.0.ffn_up.scale. The tensors
+// of a stack (core/model/stack_name.h) are consecutive and become one tensor of the file:
 // "blk.0.ffn_up_exps[0]", "...[1]" are blk.0.ffn_up_exps.weight [2, ...] and .scale [2].
 #include <algorithm>
 #include <cstring>
@@ -74,7 +75,7 @@ class Writer {
   }
 };
 
-constexpr uint64_t kSlackEntryBytes = 8 + kSlackKey.size() + 4 + 8;  // with an empty text
+constexpr uint64_t kSlackEntryBytes = 8 + kSlackKey.size() + 4 + 8;  // if its text is empty
 
 void write_slack(Writer& writer, uint64_t slack_bytes) {
   if (slack_bytes == 0) return;
@@ -85,7 +86,7 @@ void write_slack(Writer& writer, uint64_t slack_bytes) {
 
 // ---- checks ------------------------------------------------------------------------------------
 
-// A tensor of the file: one part of a tensor of the checkpoint, or of a stack of them.
+// A tensor of the file: one part of a tensor of the checkpoint, or of a stack of tensors.
 struct Entry {
   uint32_t tensor, part;
   std::string name;
@@ -97,7 +98,7 @@ struct Entry {
   uint64_t size_bytes() const { return member_bytes * members; }
 };
 
-// How many tensors from `first` on are one stack; 0: it is a tensor by itself.
+// The number of tensors from `first` on that form one stack; 0: it is not in a stack.
 uint32_t stack_members(const Checkpoint& checkpoint, uint32_t first) {
   const Tensor& tensor = checkpoint.tensors[first];
   const auto stack = stack_member(tensor);
@@ -123,7 +124,7 @@ void make_stack(Entry& entry, uint32_t members, const Tensor& tensor) {
   }
 }
 
-// The first part has the tensor's shape; others are numbers that belong to all of it.
+// The first part has the tensor's shape; the others are numbers for the entire tensor.
 Result<Entry> make_entry(const Tensor& tensor, uint32_t index, uint32_t part, uint32_t members) {
   const PartRule& rule = tensor.codec->parts[part];
   const auto unknown = unknown_type(*tensor.codec);
@@ -170,11 +171,11 @@ Result<std::vector<Entry>> make_entries(const Checkpoint& checkpoint) {
 
 struct Part {
   std::string path;
-  bool is_first = false;  // it has the checkpoint's keys
+  bool is_first = false;  // has the checkpoint's keys
   Metadata own;           // keys that replace these, at the end
   uint64_t alignment = kGgufDefaultAlignment;
   uint64_t slack_bytes = 0;
-  uint32_t first = 0, count = 0;  // entries
+  uint32_t first = 0, count = 0;  // range of entries
 };
 
 void write_info(Writer& writer, const Entry& entry, uint64_t offset) {
@@ -185,14 +186,14 @@ void write_info(Writer& writer, const Entry& entry, uint64_t offset) {
   writer.number(offset);
 }
 
-// Input of the layout of a file.
+// The input for the layout of a file.
 struct Sources {
   const Checkpoint& checkpoint;
   const std::vector<Entry>& entries;
   const LayoutOptions& options;
 };
 
-// Vocabularies are not copied for it.
+// Returns pointers to avoid copying vocabularies.
 std::vector<const MetaEntry*> keys_of(const Checkpoint& checkpoint, const Part& part) {
   std::vector<const MetaEntry*> out;
   if (part.is_first) {
@@ -205,7 +206,7 @@ std::vector<const MetaEntry*> keys_of(const Checkpoint& checkpoint, const Part& 
   return out;
 }
 
-// `places`: where each entry of the part begins.
+// `places`: the offset of each entry of the part.
 std::vector<std::byte> render_header(const Sources& sources, const Part& part,
                                      std::span<const uint64_t> places) {
   const std::vector<const MetaEntry*> keys = keys_of(sources.checkpoint, part);
@@ -225,8 +226,8 @@ std::vector<std::byte> render_header(const Sources& sources, const Part& part,
   return std::move(writer.bytes);
 }
 
-// The slack that puts the first tensor where the file has it, or moves it by whole multiples of
-// what it can be moved by; nullopt when the file must be rewritten.
+// The slack that keeps the file's first tensor in place, or moves it by a multiple of the possible
+// shift; nullopt if the file must be rewritten.
 std::optional<uint64_t> slack_in_place(const Part& part, uint64_t header_bytes, uint64_t room_bytes,
                                        const LayoutOptions& options) {
   if (round_up(header_bytes, part.alignment) == room_bytes) return 0;
@@ -238,8 +239,8 @@ std::optional<uint64_t> slack_in_place(const Part& part, uint64_t header_bytes, 
 }
 
 // For edits in place: the size of the existing header before the tensors of `file`, whose extents
-// count from the end of the header; `data_bytes` are those of its tensors, including the padding of
-// the last one. nullopt if its tensors are not exactly those of one source, in the same places.
+// count from the end of the header. `data_bytes` is the size of its tensors, including the padding
+// of the last one. nullopt if they are not exactly the tensors of one source, in the same places.
 std::optional<uint64_t> room_of_header(const Checkpoint& checkpoint, const OutputFile& file,
                                        uint64_t data_bytes) {
   SharedSource source;
@@ -296,7 +297,7 @@ Result<OutputFile> lay_out_part(const Sources& sources, Part part) {
 
 // ---- splitting ---------------------------------------------------------------------------------
 
-// Index of the first entry of each file. A tensor larger than the limit has a file of its own.
+// The index of the first entry of each file. A tensor larger than the limit has a separate file.
 std::vector<uint32_t> find_cuts(const std::vector<Entry>& entries, const LayoutOptions& options) {
   constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
   const uint64_t max_bytes = options.max_file_bytes == 0 ? kNoLimit : options.max_file_bytes;
@@ -321,7 +322,7 @@ void append_split_keys(Metadata& metadata, size_t no, size_t count, size_t tenso
   metadata.append(std::string(kSplitTensorsKey), MetaValue::i32(static_cast<int64_t>(tensors)));
 }
 
-// As above, but where the files that were read end: their own names say which is which.
+// The same, but with cuts where files of the input end, as Tensor::home tells.
 std::vector<uint32_t> cuts_between_homes(const Checkpoint& checkpoint,
                                          const std::vector<Entry>& entries) {
   const auto home = [&](uint32_t entry) { return checkpoint.tensors[entries[entry].tensor].home; };
@@ -336,7 +337,7 @@ constexpr std::string_view kGgufEnding = ".gguf";
 
 std::string prefix_of(const Checkpoint& checkpoint, const LayoutOptions& options) {
   std::string prefix = options.out_name.empty() ? checkpoint.name : options.out_name;
-  // The first file of a split that is edited where it stands.
+  // If set, the first file of a split that is edited in place.
   const auto split = options.keep_places ? parse_split_name(prefix) : std::nullopt;
   if (split) return split->prefix;
   if (has_ending(prefix, kGgufEnding)) prefix.resize(prefix.size() - kGgufEnding.size());
@@ -357,7 +358,7 @@ std::vector<Part> plan_parts(const Sources& sources, uint64_t alignment) {
     part.first = cuts[i];
     part.count = (i + 1 < cuts.size() ? cuts[i + 1] : total) - cuts[i];
     part.is_first = i == 0;
-    // Each file is read by its own keys; without this one the rest would be read with 32.
+    // Readers use each file's own keys; without this key they would assume 32.
     const bool is_said = i == 0 && checkpoint.metadata.find_unsigned(kAlignmentKey).value_or(
                                        alignment) == alignment;
     if (!is_said && (i == 0 || alignment != kGgufDefaultAlignment)) {
@@ -377,13 +378,13 @@ std::vector<Part> plan_parts(const Sources& sources, uint64_t alignment) {
 Result<Layout> lay_out_gguf(const Checkpoint& checkpoint, const LayoutOptions& options, Codecs) {
   CKPT_TRY(check_header_slack(options));
   CKPT_ASSIGN(std::vector<Entry> entries, make_entries(checkpoint));
-  if (options.keep_places) {  // whatever order a step left
+  if (options.keep_places) {  // regardless of the order after steps
     std::ranges::stable_sort(entries, {}, [&](const Entry& entry) -> const std::string& {
       return checkpoint.tensors[entry.tensor].home;
     });
   }
   const Sources sources{checkpoint, entries, options};
-  // llama.cpp ends where a mapped tensor is not at a multiple of 32 bytes.
+  // llama.cpp aborts if the address of a mapped tensor is not a multiple of 32 bytes.
   CKPT_ASSIGN(const uint64_t said, gguf_alignment(checkpoint.metadata));
   const uint64_t alignment = std::max(said, kGgufDefaultAlignment);
   const std::vector<Part> parts = plan_parts(sources, alignment);

@@ -1,9 +1,9 @@
-// Reading one GGUF file.
+// Reads one GGUF file.
 //
 //   tensor info   text name | u32 dimensions | u64 each, innermost first | u32 type | u64 offset
 //
-// A reader gets wrong: dimensions are innermost first (we turn them round); offsets count from the
-// end of the header rounded up to the alignment; a file of the other byte order has the same magic.
+// Pitfalls for readers: dimensions are innermost first (reversed here); offsets count from the end
+// of the header rounded up to the alignment; files of the other byte order have the same magic.
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -18,13 +18,13 @@
 namespace ckpt {
 namespace {
 
-// Tensors without their bytes yet, and the offset that the file gives each.
+// Tensors that have no bytes yet, and their offsets in the file.
 struct TensorInfos {
   std::vector<Tensor> tensors;
   std::vector<uint64_t> offsets;
 };
 
-// Made while compiling, because a tensor only points to its codec.
+// Made at compile time, because a tensor only points to its codec.
 struct UnknownCodecs {
   static constexpr PartRule kBytes[] = {{"", Dtype::kU8, 1, 1}};
   char names[1000][16] = {};
@@ -107,7 +107,7 @@ Result<const Codec*> read_codec(Cursor& cursor, Codecs codecs) {
   return codec;
 }
 
-// Gives the offset.
+// Returns the offset.
 Result<uint64_t> read_info_body(Cursor& cursor, Codecs codecs, Tensor& tensor) {
   CKPT_ASSIGN(tensor.shape, read_shape(cursor));
   CKPT_ASSIGN(tensor.codec, read_codec(cursor, codecs));
@@ -132,7 +132,7 @@ Result<TensorInfos> read_infos(Cursor& cursor, uint64_t count, Codecs codecs) {
   return infos;
 }
 
-// Only where the next tensor begins tells how many bytes one of an unknown type has.
+// Only the offset of the next tensor determines the size of a tensor of unknown type.
 void size_unknown(uint64_t data_bytes, TensorInfos& infos) {
   for (size_t i = 0; i < infos.tensors.size(); ++i) {
     Tensor& tensor = infos.tensors[i];
@@ -143,8 +143,8 @@ void size_unknown(uint64_t data_bytes, TensorInfos& infos) {
   }
 }
 
-// Offsets must be the running sum of padded sizes, and the last tensor inside the file. Some
-// writers leave out the padding after the last one.
+// Requires that offsets are the running sum of padded sizes, and that the last tensor is inside the
+// file. Some writers omit the padding after the last tensor.
 Status check_offsets(const TensorInfos& infos, uint64_t alignment, uint64_t data_start,
                      uint64_t file_bytes) {
   const uint64_t data_bytes = data_start > file_bytes ? 0 : file_bytes - data_start;
@@ -195,7 +195,7 @@ Result<GgufFile> read_checked_gguf(SharedSource source, Codecs codecs) {
   CKPT_TRY(check_offsets(infos, alignment, data_start, size));
   for (size_t i = 0; i < infos.tensors.size(); ++i) {
     const uint64_t bytes = size_bytes(infos.tensors[i]);
-    // An empty tensor after the last byte of a file without its final padding starts at the end.
+    // An empty tensor after the last byte of a file without final padding starts at the end.
     const uint64_t offset = std::min(data_start + infos.offsets[i], size);
     std::get<Stored>(infos.tensors[i].origin).parts = {{Slice{source, offset, bytes}}};
   }

@@ -1,8 +1,8 @@
-// Types of GGUF: ggml's tensor types, and reading the value of a key.
+// Types of GGUF: ggml's tensor types, and the reader of a key's value.
 //
 //   value    u32 type | number of that size, text, or array
 //   text     u64 bytes | bytes
-//   array    u32 type of its elements | u64 count | elements, packed
+//   array    u32 type of its elements | u64 count | elements, without gaps
 #include <bit>
 
 #include "formats/gguf.h"
@@ -24,7 +24,7 @@ Result<MetaValue> wrap(MetaType type, Result<T> value) {
   return std::move(value).map([&](T read) { return MetaValue{type, std::move(read)}; });
 }
 
-// A number whose bits are those of a T, held as a Wide.
+// Reads a number with the bits of a T, stored as a Wide.
 template <class Wide, class T, class Read>
 Result<MetaValue> number(MetaType type, Result<Read> bits) {
   return bits.map([&](Read read) { return MetaValue{type, Wide{std::bit_cast<T>(read)}}; });

@@ -14,7 +14,7 @@ namespace ckpt {
 namespace {
 
 constexpr uint64_t kPackedBytes = 128 << 10, kSkippedBytes = 128 << 10;
-constexpr uint64_t kWindowBytes = 8 << 20;  // of the usual levels
+constexpr uint64_t kFrameWindowBytes = 8 << 20;  // of the usual levels
 constexpr size_t kMostDecoders = 4;
 
 class ZstdDecoder {
@@ -90,7 +90,7 @@ class ZstdSource final : public ComputedSource {
   void each_input(const TakeInput& take) const override { take(packed_); }
   std::string operation() const override { return fmt::format("zstd {}", size_bytes_); }
   uint64_t own_scratch_bytes(uint64_t /*size_bytes*/) const override {
-    return kWindowBytes + kPackedBytes + kSkippedBytes;
+    return kFrameWindowBytes + kPackedBytes + kSkippedBytes;
   }
 
  private:

@@ -16,7 +16,7 @@
 namespace ckpt {
 namespace {
 
-constexpr std::array<std::string_view, kSimdTargetCount> kNames = {"scalar", "sse4", "avx2",
+constexpr std::array<std::string_view, kSimdTargetCount> kTargets = {"scalar", "sse4", "avx2",
                                                                    "avx512", "neon"};
 constexpr int kNotForced = -1;
 std::atomic<int> forced_target{kNotForced};
@@ -102,12 +102,12 @@ SimdTarget detect_target() {
 
 }  // namespace
 
-std::string_view simd_target_name(SimdTarget target) { return kNames[static_cast<size_t>(target)]; }
+std::string_view simd_target_name(SimdTarget target) { return kTargets[static_cast<size_t>(target)]; }
 
 std::optional<SimdTarget> find_simd_target(std::string_view name) {
-  const auto found = std::find(kNames.begin(), kNames.end(), name);
-  if (found == kNames.end()) return std::nullopt;
-  return static_cast<SimdTarget>(found - kNames.begin());
+  const auto found = std::find(kTargets.begin(), kTargets.end(), name);
+  if (found == kTargets.end()) return std::nullopt;
+  return static_cast<SimdTarget>(found - kTargets.begin());
 }
 
 std::span<const SimdTarget> simd_targets() {

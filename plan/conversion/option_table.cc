@@ -44,7 +44,7 @@ constexpr ConvertOption kOptions[] = {
      "the model that IN was made from; gives what IN lacks (configuration, tokenizer, weights), "
      "and what steps, fixes and a folder made from a GGUF need"},
     {"weights", "model|master", kInput, &C::weights, kRecipeAndPlan, kCommand, "",
-     "of a trainer's checkpoint: the weights that the model ran with, or the F32 masters"},
+     "of a trainer's checkpoint: its model's weights or F32 masters"},
     {"step", "NAME:KEY=VALUE,...", kInput, &C::steps, kRecipeAndPlan, kCommand, "",
      "a step to run on IN first (ckpt list steps)", "", "steps"},
     {"like", "", kInput, StepKey{"to-gguf", "like"}, kRecipeAndPlan, kTaken,

@@ -106,7 +106,7 @@ TEST(Recipe, KeepsOptionsByNameAndInOrder) {
 
 TEST(Recipe, RefusesWhatItDoesNotKnowByName) {
   EXPECT_TRUE(error_of("{\"inn\": \"a\"}")
-                  .starts_with("|key \"inn\"; expected one of in, out, tokenizer, base, steps, "));
+                  .starts_with("|key \"inn\"; expected one of in, out, tokenizer, base, "));
   EXPECT_EQ(error_of("{\"steps\": [{\"name\": \"no\"}]}"), ": \"steps\"|step 'no' is not known");
   EXPECT_EQ(error_of("{\"steps\": [{\"name\": \"drop\", \"tensor\": \"a\"}]}"),
             ": \"steps\"|step 'drop' has no option 'tensor'; it takes tensors, layers");

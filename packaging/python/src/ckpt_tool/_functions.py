@@ -54,7 +54,7 @@ def convert(source: Path, out: Path, to: str | None = None, *, progress: Progres
     tokenizer: folder to take the tokenizer from.
     base: the model that IN was made from; gives what IN lacks (configuration, tokenizer, weights), and what steps,
         fixes and a folder made from a GGUF need.
-    weights: of a trainer's checkpoint: the weights that the model ran with, or the F32 masters.
+    weights: of a trainer's checkpoint: its model's weights or F32 masters.
     step: a step to run on IN first (ckpt list steps) (may repeat).
     like: read an unknown class by the table of this family or architecture; ckpt list families names them.
     allow_nonfinite: convert NaN and Inf as they are.
@@ -155,7 +155,7 @@ def plan(source: Path, out: Path, to: str | None = None, *, progress: ProgressCa
     tokenizer: folder to take the tokenizer from.
     base: the model that IN was made from; gives what IN lacks (configuration, tokenizer, weights), and what steps,
         fixes and a folder made from a GGUF need.
-    weights: of a trainer's checkpoint: the weights that the model ran with, or the F32 masters.
+    weights: of a trainer's checkpoint: its model's weights or F32 masters.
     step: a step to run on IN first (ckpt list steps) (may repeat).
     like: read an unknown class by the table of this family or architecture; ckpt list families names them.
     allow_nonfinite: convert NaN and Inf as they are.

@@ -102,7 +102,9 @@ SimdTarget detect_target() {
 
 }  // namespace
 
-std::string_view simd_target_name(SimdTarget target) { return kTargets[static_cast<size_t>(target)]; }
+std::string_view simd_target_name(SimdTarget target) {
+  return kTargets[static_cast<size_t>(target)];
+}
 
 std::optional<SimdTarget> find_simd_target(std::string_view name) {
   const auto found = std::find(kTargets.begin(), kTargets.end(), name);

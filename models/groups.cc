@@ -12,7 +12,7 @@ namespace {
 using enum ProjectionRole;
 using enum ServerJoin;
 
-constexpr ProjectionGroup kGroups[] = {
+constexpr ProjectionGroup kProjectionGroups[] = {
     {kAttention, "qkv_proj", {"q_proj", "k_proj", "v_proj"}, kAll, "q_proj", "o_proj"},
     {kAttention, "", {"wq", "wk", "wv"}, kUnlisted, "wq", "wo"},
     {kAttention, "fused_qkv_a_proj", {"q_a_proj", "kv_a_proj_with_mqa"}, kUnlisted,
@@ -24,7 +24,7 @@ constexpr ProjectionGroup kGroups[] = {
     {kDeltaHeads, "in_proj_qkv", {"in_proj_q", "in_proj_k", "in_proj_v"}, kUnlisted},
 };
 constexpr std::string_view kRouters = " gate router shared_expert_gate ";
-constexpr const ProjectionGroup& kUsualMlp = kGroups[3];
+constexpr const ProjectionGroup& kUsualMlp = kProjectionGroups[3];
 
 constexpr std::string_view kSparseAttention = "layer_type:deepseek_sparse_attention";
 
@@ -71,20 +71,20 @@ SharedGroup find_family_group(std::string_view module, std::string_view model_ty
 
 }  // namespace
 
-std::span<const ProjectionGroup> projection_groups() { return kGroups; }
+std::span<const ProjectionGroup> projection_groups() { return kProjectionGroups; }
 
 const ProjectionGroup* group_with(std::string_view word) {
   const auto* found = std::ranges::find_if(
-      kGroups, [word](const auto& row) { return std::ranges::count(row.parts(), word) != 0; });
-  return found == std::end(kGroups) ? nullptr : found;
+      kProjectionGroups, [word](const auto& row) { return std::ranges::count(row.parts(), word) != 0; });
+  return found == std::end(kProjectionGroups) ? nullptr : found;
 }
 
 const ProjectionGroup* group_before(std::string_view word) {
-  return word.empty() ? nullptr : find_by(kGroups, &ProjectionGroup::output, word);
+  return word.empty() ? nullptr : find_by(kProjectionGroups, &ProjectionGroup::output, word);
 }
 
 const ProjectionGroup* group_joined_as(std::string_view word) {
-  const ProjectionGroup* found = find_by(kGroups, &ProjectionGroup::joined, word);
+  const ProjectionGroup* found = find_by(kProjectionGroups, &ProjectionGroup::joined, word);
   return found == nullptr || found->join == kUnlisted ? nullptr : found;
 }
 
@@ -115,7 +115,7 @@ SharedGroup find_group(std::string_view module, std::string_view model_type) {
   if (out.members.empty()) {
     out = {{}, std::string(module.substr(0, module.size() - word.size())), {}, true};
     out.is_joined_late = own->role == kDelta;
-    for (const ProjectionGroup& row : kGroups) {
+    for (const ProjectionGroup& row : kProjectionGroups) {
       const auto parts = row.parts();
       if (row.role == own->role) out.members.insert(out.members.end(), parts.begin(), parts.end());
     }

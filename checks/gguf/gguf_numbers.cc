@@ -349,7 +349,7 @@ std::string GgufNumbers::fault_of_blocks() const {
   return {};
 }
 
-// Norms stop at a negative epsilon, and at NaN.
+// Reports an epsilon that is negative or NaN, with which norms abort.
 std::string GgufNumbers::fault_of_norms() const {
   for (const std::string_view key :
        {"attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon"}) {

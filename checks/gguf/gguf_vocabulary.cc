@@ -55,7 +55,7 @@ void check_byte_tokens(const CheckContext& context, const GgufTokens& tokens,
                        const TextIndex& ids) {
   Mismatch missing, untyped;
   const std::string* model = context.on.checkpoint.metadata.find_text("tokenizer.ggml.model");
-  const bool stops = *model == "llama";  // a token of one letter serves as a byte there
+  const bool stops = *model == "llama";  // llama.cpp then accepts a one-letter token for a byte
   for (int byte = 0; byte < 256; ++byte) {
     const auto id = ids.find(byte_name(byte));
     const bool has_letter = byte < 0x80 && ids.find(std::string(1, static_cast<char>(byte)));

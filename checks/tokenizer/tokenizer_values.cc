@@ -242,7 +242,7 @@ void check_generation_rules(const CheckContext& context, const JsonValue& json) 
   }
 }
 
-// The file is read even if it is not needed, and its numbers are compared with numbers.
+// Programs read this file even if they do not need it, and compare its fields with numbers.
 void check_generation_values(const CheckContext& context) {
   const Document* document = context.on.checkpoint.find_document("generation_config.json");
   if (document == nullptr) return;

@@ -8,7 +8,7 @@ namespace ckpt {
 namespace {
 
 using ByteSet = std::bitset<256>;
-constexpr size_t kMaxRegexDepth = 64;  // of groups
+constexpr size_t kMaxRegexDepth = 64;  // nesting of groups
 constexpr uint32_t kNoLimit = UINT32_MAX;
 
 ByteSet range_set(unsigned char low, unsigned char high) {

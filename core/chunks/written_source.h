@@ -9,9 +9,8 @@
 
 namespace ckpt {
 
-// Returns the same tensor as Stored; a Stored tensor is returned unchanged. Its parts are encoded
-// while they are read, and if the codec needs statistics of the entire tensor, it is read once
-// before.
+// Returns the same tensor as Stored; a Stored tensor is returned unchanged. Reading its parts
+// encodes them; if the codec needs statistics of the entire tensor, it is read once before.
 Tensor stored_as_written(const Tensor& tensor);
 // Whether reading a few bytes of `source` reads an entire tensor first.
 bool scans_when_read(const ByteSource& source);

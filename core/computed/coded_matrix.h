@@ -34,8 +34,7 @@ struct CodeGrid {
   bool is_transposed = false;   // a line is a column of the matrix, not a row
   bool is_signed = false;       // two's complement
   bool keeps_to_words = false;  // no number spans two words; unused bits are 0
-  // The position, in units of `bits`, of each of eight consecutive numbers; only for 4 bits along a
-  // line.
+  // For 4 bits along a line: the positions of eight consecutive numbers, in units of `bits`.
   std::array<uint8_t, 8> places = {0, 1, 2, 3, 4, 5, 6, 7};
 
   uint64_t rows() const { return is_transposed ? inner : outer; }
@@ -62,8 +61,7 @@ struct CodedMatrix {
   CodeGrid zeros = {};                                   // one per scale; outer == 0: none
   int32_t zero = 0;                                      // also subtracted from each code
   ScaleGrid scales = {};
-  // One bias per scale; rows == 0: none. Product and sum are each rounded to the type of the
-  // biases.
+  // One bias per scale; rows == 0: none. Product and sum are each rounded to their type.
   ScaleGrid biases = {};
   bool divides = false;  // divides by the scale instead of multiplying
   // The group of each column; null: column / scales.tile_columns.

@@ -55,8 +55,8 @@ class ComputedSource : public ByteSource {
   // For read() functions that compute window by window: copies from `window` what `out` needs next.
   static void take_window(std::span<const std::byte> window, uint64_t& offset_bytes,
                           std::span<std::byte>& out);
-  // Implements read() for rows of `row_bytes`: make(row, rows, take) makes up to that many rows and
-  // passes their bytes to take().
+  // For read() functions that make rows of `row_bytes`: make(row, rows, take) makes up to
+  // `most_rows` rows and passes their bytes to take().
   struct RowSize {
     uint64_t row_bytes, most_rows;
   };

@@ -43,7 +43,7 @@ Status DecodedSource::read(uint64_t offset_bytes, std::span<std::byte> out) cons
       });
 }
 
-// Counts some blocks and their values.
+// Returns the memory for some stored blocks and their decoded values.
 uint64_t DecodedSource::own_scratch_bytes(uint64_t size_bytes) const {
   const uint64_t most = std::max<uint64_t>(kValuesAtATime, codec_.block_values) * kValueBytes;
   return 2 * std::min(size_bytes + 2 * codec_.block_values * kValueBytes, most);

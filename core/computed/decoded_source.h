@@ -70,8 +70,7 @@ struct StoredValues {
   const Codec* codec = nullptr;
   std::vector<ValueOp> ops = {};
 
-  // Returns `rows`, which were split or joined from such values, with the tensor's codec and
-  // operations.
+  // Gives `rows`, which were split or joined from such values, the tensor's codec and operations.
   Result<Tensor> back(Tensor rows) const;
   bool is_computed() const { return values.codec != codec || !ops.empty(); }
   // Whether the only change is rounding to `codec`.

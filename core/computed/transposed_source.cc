@@ -45,8 +45,7 @@ TransposedSource::TransposedSource(Tensor tensor) : tensor_(std::move(tensor)) {
   for (const std::vector<Slice>& slices : tensor_.stored().parts) parts_.emplace_back(slices);
 }
 
-// Decodes values of the window in rows [first_row, first_row + out.size() / window.count) of its
-// matrix.
+// Decodes values of the window, in out.size() / window.count rows of its matrix from first_row on.
 Status TransposedSource::decode(const Window& window, uint64_t first_row,
                                 std::span<float> out) const {
   const uint64_t rows = out.size() / window.count;

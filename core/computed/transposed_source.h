@@ -20,8 +20,7 @@ namespace ckpt {
 
 class TransposedSource final : public ComputedSource {
  public:
-  // Whether the tensor can be read: Stored, three axes, no scale shared by rows or by an entire
-  // row.
+  // Whether it can be read: Stored, three axes, no scale shared by rows or by an entire row.
   static bool takes(const Tensor& tensor);
   // Requires: takes(tensor).
   explicit TransposedSource(Tensor tensor);

@@ -16,8 +16,7 @@ struct OpenFileList {
   std::list<OpenOnDemand*> files;
   size_t limit;
 
-  // Allows a quarter of the process's limit: each file is open twice, and other code needs some
-  // too.
+  // A quarter of the process's limit: each file is open twice, and other code needs some too.
   OpenFileList() {
     struct rlimit allowed {};
     const bool known = ::getrlimit(RLIMIT_NOFILE, &allowed) == 0;

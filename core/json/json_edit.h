@@ -54,8 +54,7 @@ class JsonText {
   // Formats as Python's json.dumps(indent=...): one member or item per line, all on one line for 0,
   // no newline at the end.
   std::string dump(uint32_t indent) const;
-  // Formats in the layout `style`. Objects and arrays that were parsed from one line stay on one
-  // line.
+  // Formats in the layout `style`. Objects and arrays that were on one line when parsed stay so.
   std::string dump(const JsonStyle& style) const;
 
   Kind kind() const { return kind_; }
@@ -101,8 +100,7 @@ class JsonText {
   std::vector<Member> members_;
 };
 
-// Requires that every number fits a double, because readers turn 1e400 into infinity. Fails:
-// kUsage.
+// Fails: kUsage if a number does not fit a double, because readers turn 1e400 into infinity.
 Status check_numbers(const JsonText& json);
 
 // Calls `differs` for each value that differs, with its place, such as "text_config.rope_theta".

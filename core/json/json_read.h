@@ -20,8 +20,7 @@ Result<JsonValue> parse_json(std::string_view path, std::string_view text,
 Result<JsonValue> parse_json_piece(std::string_view path, std::string_view text,
                                    std::string_view whole);
 
-// Member `key` of an object; nullptr if it is absent or `json` is not an object. Its value may be
-// null.
+// Member `key` of an object, which may be null; nullptr if absent or `json` is another type.
 const JsonValue* member(const JsonValue& json, std::string_view key);
 // Does the same, but also returns nullptr for null.
 const JsonValue* known(const JsonValue& json, std::string_view key);

@@ -245,8 +245,7 @@ class Scanner {
     return read.ptr == last ? std::optional(unit) : std::nullopt;
   }
 
-  // Reads digits and a following delimiter; returns false, reading nothing, for other numbers and
-  // words.
+  // Reads digits and a delimiter; returns false, reading nothing, for other numbers and words.
   bool short_number() {
     size_t end = at_;
     while (end < text_.size() && is_digit(text_[end])) ++end;

@@ -12,15 +12,15 @@ namespace ckpt {
 // Returns "LoRA adapter of 'Qwen/Qwen3-8B'"; empty if `checkpoint` is not an adapter.
 std::string adapter_words(const Checkpoint& checkpoint);
 
-// Whether these are the tensors of a model and of an adapter, as PEFT holds them in memory:
+// Whether the tensors are those of a model and an adapter, as PEFT holds them in memory:
 // "X.base_layer.weight" next to "X.lora_A.default.weight".
 bool has_inner_adapter(const Checkpoint& checkpoint);
 
-// A hint for messages: how to make a model from it.
+// A hint for messages: how to make a model from an adapter.
 inline constexpr std::string_view kMergedAdapter = "ckpt convert BASE OUT --step lora:from=ADAPTER";
 
-// Fails: kUnsupported for an adapter, with that hint and `other` behind it, and for a model with an
-// adapter in it.
+// Fails: kUnsupported for an adapter, with kMergedAdapter followed by `other` as hint, and for a
+// model with an adapter in it.
 Status require_model(const Checkpoint& checkpoint, std::string_view other = "");
 
 }  // namespace ckpt

@@ -225,8 +225,7 @@ struct Checkpoint {
   // Files that some programs read instead of those that were read: "consolidated*.safetensors", and
   // "model.safetensors" next to an index.
   std::vector<std::string> other_weights = {};
-  // For a trainer's checkpoint: its layout, and what it contains besides weights, which is not
-  // read.
+  // For a trainer's checkpoint: its layout, and its unread content besides weights.
   std::string layout = {};
   std::vector<std::string> not_read = {};
   // For a file that was read alone: the number of files according to its name.

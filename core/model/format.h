@@ -24,7 +24,7 @@ struct Extent {
 // A file: header | gap of zeros | extent | gap | extent ... up to size_bytes, all known in advance.
 struct OutputFile {
   std::string path;               // relative to the output folder; a file name for one-file formats
-  uint64_t size_bytes = 0;        // final
+  uint64_t size_bytes = 0;        // of the complete file
   std::vector<std::byte> header;  // at offset 0
   std::vector<Extent> extents;    // ascending, never overlapping
   Slice same_as;                  // if set: header and extents together equal that input
@@ -53,8 +53,8 @@ struct LayoutOptions {
   uint64_t shift_bytes = 0;
 };
 
-// Values of weights that a trainer's checkpoint may hold: those that the model ran with, often in
-// 16 bits, and the F32 masters that its optimizer changes.
+// Which weights to read from a trainer's checkpoint: those that the model ran with, often in 16
+// bits, or the F32 masters that its optimizer changes.
 enum class WeightValues : uint8_t { kUsual, kModel, kMaster };
 
 // Options for reading files.

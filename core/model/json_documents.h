@@ -19,8 +19,7 @@ namespace ckpt {
 Result<std::shared_ptr<const JsonValue>> read_object(const Checkpoint& checkpoint,
                                                      std::string_view path);
 
-// Returns architectures[0] of config.json, or general.architecture of a GGUF; empty if neither is
-// set.
+// Returns architectures[0] of config.json, or general.architecture of a GGUF; empty if not set.
 std::string architecture_of(const Checkpoint& checkpoint);
 
 // A document to edit: its content and its layout.

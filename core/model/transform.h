@@ -84,8 +84,7 @@ using Transforms = std::span<const Transform* const>;
 // Fails: kUsage, naming the step, if the checkpoint is not in the safetensors format.
 Status expect_safetensors(const Checkpoint& checkpoint, std::string_view step);
 
-// Matches a shell-style glob with an entire name: * any run, ? one character, [abc] a set.
-// Case-sensitive.
+// Matches a case-sensitive glob with an entire name: * any run, ? one character, [abc] a set.
 bool glob_matches(std::string_view pattern, std::string_view name);
 
 }  // namespace ckpt

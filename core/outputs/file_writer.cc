@@ -27,8 +27,7 @@ constexpr uint64_t kMaxKeptBytes = 48 << 20;
 // How long a hash may wait for the next piece.
 constexpr std::chrono::milliseconds kMaxStandstill{200};
 constexpr uint64_t kReadBackBytes = 4 << 20;
-// The largest number of bytes that a resumed run hashes again, in addition to those it writes
-// again.
+// The largest number of bytes that a resumed run only hashes again, without writing them.
 constexpr uint64_t kStateEveryBytes = 1 << 20;
 
 Failure file_failure(const std::filesystem::path& path, uint64_t size_bytes, int error) {

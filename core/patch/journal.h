@@ -1,5 +1,4 @@
-// The journal of a patch: its remaining work, stored so that the next run can finish a killed
-// patch.
+// The journal of a patch stores its remaining work, so that the next run can finish a killed patch.
 //
 //   FOLDER/.ckpt-patch/          the data of a patch in progress (for a file: .NAME.ckpt-patch/)
 //     files/0, files/1, ...      entire new files and new headers, written and synced

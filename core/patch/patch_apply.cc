@@ -118,8 +118,7 @@ class Stager {
   fs::path staging_;
 };
 
-// Decides the patch when everything is staged. A single file that gets its name is atomic by
-// itself.
+// Decides the patch when everything is staged. Renaming a single file is atomic by itself.
 Status decide(const fs::path& path, const Journal& journal, const StepHook& hook) {
   if (journal.size() == 1 && journal[0].kind == JournalLine::Kind::kReplace) {
     return carry_out_one(path, journal[0], hook);

@@ -19,8 +19,7 @@
 
 namespace ckpt {
 
-// The text between the first line, which must be "---", and the next "---"; nullopt if there is
-// none.
+// The text between the first line, which must be "---", and the next "---"; nullopt without it.
 std::optional<std::string> front_matter(std::string_view card);
 
 // The first document of `text`. Fails: kUnsupported: it is not YAML, is nested too deeply or

@@ -31,9 +31,9 @@ struct ZipEntry {
 // Fails: kCorrupt: not a zip, truncated, an entry beyond the end; kUnsupported: a directory above
 // kMaxZipDirectoryBytes; kIo.
 Result<std::vector<ZipEntry>> read_zip_directory(const Slice& archive);
-// The entries at the start of an archive, by their local headers, up to the first with `last` in
-// its name. That one has `last_bytes` bytes; the others end where their data descriptor begins.
-// Fails: kCorrupt: `start` does not have them.
+// Reads the entries at the start of an archive, by their local headers, up to the first with `last`
+// in its name. It has `last_bytes` bytes; the others end where their data descriptor begins.
+// Fails: kCorrupt: `start` does not contain them.
 Result<std::vector<ZipEntry>> read_zip_start(std::span<const std::byte> start,
                                              std::string_view last, uint64_t last_bytes);
 // Finds the bytes of `entry`. Fails: kUnsupported: not stored; kCorrupt: beyond the end; kIo.

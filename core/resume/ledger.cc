@@ -40,8 +40,7 @@ std::string one_line(std::string text) {
   return text;
 }
 
-// Takes the next line off `text`, without its '
-// '; nullopt if no line is complete.
+// Takes the next line off `text`, without its '\n'; nullopt if no line is complete.
 std::optional<std::string_view> take_ended_line(std::string_view& text) {
   const size_t end = text.find('\n');
   if (end == text.npos) return std::nullopt;

@@ -92,8 +92,7 @@ class Ledger {
   Status begin(const LedgerHead& head);
   // Continues after the entries that were read.
   Status continue_after(const LedgerContent& content);
-  // Appends one batch of lines, each with its '
-  // '. Fails: kIo; the file stays readable.
+  // Appends one batch of lines, each with its '\n'. Fails: kIo; the file stays readable.
   Status append(std::string_view lines);
   Status sync();
   // Leaves an empty file, which lists no finished bytes; removes it if that fails.

@@ -39,7 +39,7 @@ std::string advice_for(const Finding& finding, const Conversion& conversion) {
   const AdviceTarget on{conversion.out, conversion.base, conversion.profiles};
   if (!options.empty() && is_export_type(conversion.to)) return fmt::format("Try: {}", options);
   const std::string command = advised_command(finding.fix.advice, on);
-  if (command.starts_with("ckpt convert FOLDER")) return {};  // this command has just run
+  if (command.starts_with("ckpt convert FOLDER")) return {};  // the user has just run it
   return command.empty() ? advised_words(finding.fix.advice, on) : fmt::format("Try: {}", command);
 }
 

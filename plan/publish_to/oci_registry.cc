@@ -214,7 +214,7 @@ Status OciRepository::log_in(const HttpResponse& refusal) {
 Result<std::string> OciRepository::fetch_token(const std::string& challenge,
                                                const Url& refused_by) {
   auto words = challenge_words(challenge);
-  CKPT_TRY(in("token server", parse_url(words["realm"])));  // not a relative URL
+  CKPT_TRY(in("token server", parse_url(words["realm"])));  // must be an absolute URL
   CKPT_ASSIGN(Url realm, in("token server", named_url(refused_by, words["realm"], true)));
   // A registry may name any host as its token server, but a password is only sent encrypted.
   const bool is_safe = realm.scheme == "https" || realm.host == address_.registry.host;

@@ -46,7 +46,7 @@ struct SignedGroup {
 
 struct SignedLanes {
   Float extreme, scale, best, inverse;
-  Mask dead;  // zero, or nearly
+  Mask dead;  // all values are zero, or nearly
   Mask bad;   // Inf or NaN among the values
 };
 

@@ -43,7 +43,7 @@ float round_row(float* values, const FeedbackRun& run, const ScaleOf& scale_of) 
   return cost;
 }
 
-// The weighted squared errors of a block's values, each rounded with one product.
+// Returns the weighted squared error of a block; each value is rounded after one multiplication.
 float error_of(const float* values, const float* weights, float scale) {
   const float inverse = 1.0f / scale;
   float sum = 0;

@@ -87,7 +87,7 @@ class ArtifactCheck {
         return {};
       };
       const Status read = repository_.read_blob(blobs[i]->digest, blobs[i]->size_bytes, take);
-      if (!read && read.error().code != ErrorCode::kCorrupt) return read;  // not a verdict
+      if (!read && read.error().code != ErrorCode::kCorrupt) return read;  // it was not read
       found[i] = read ? blob_digest(sha256.finish()) : read.error().text();
       return {};
     }));
@@ -116,7 +116,7 @@ class ArtifactCheck {
   OciRepository& repository_;
   const OciAddress& address_;
   Findings& findings_;
-  std::set<std::string> manifests_;         // by digest
+  std::set<std::string> manifests_;         // their digests
   std::map<std::string, NamedBlob> blobs_;  // by digest
 };
 

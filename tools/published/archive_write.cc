@@ -193,7 +193,7 @@ class Tar {
 
   fs::path folder_;
   std::vector<PlacedMember> placed_;
-  std::map<std::string, std::string> digests_;  // of files, by name
+  std::map<std::string, std::string> digests_;  // digests of files, by file name
   uint64_t size_bytes_ = 0;
   size_t checked_ = 0;  // members
   uint64_t checked_bytes_ = 0;

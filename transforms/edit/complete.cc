@@ -64,8 +64,7 @@ std::vector<std::string> take_documents(const std::vector<Document>& base, Check
   return taken;
 }
 
-// The family's parameters that no tensor holds. Empty if ckpt has no table of the family's
-// parameters.
+// The parameters that no tensor holds, by the family's table; empty if there is no table.
 Result<std::vector<Parameter>> missing_in(const Checkpoint& checkpoint, const Context& context) {
   auto whole = with_whole_weights(checkpoint, context.codecs);
   auto model = whole ? read_model(*whole) : Failure(whole.error());

@@ -151,7 +151,7 @@ Result<Tensor> stacked_rows(std::string name, const std::vector<const Tensor*>& 
   return out;
 }
 
-// Requires: check_whole() found nothing.
+// Requires: check_whole() succeeded.
 Result<Tensor> fused(const SingleExperts& experts, const std::string& stack, const Codec& f32) {
   const bool is_down = parts_of_stack(last_word(stack)).size() == 1;
   std::vector<const Tensor*> parts;

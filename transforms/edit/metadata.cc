@@ -282,8 +282,7 @@ class KeySetter {
     return value == nullptr ? nullptr : std::get_if<T>(&value->value);
   }
 
-  // Rejects a key that programs do not know if it is a likely typo, or the type of its value is
-  // open.
+  // Rejects an unknown key if it is a likely typo, or if the type of its value is ambiguous.
   Status check_unknown(const std::string& key, const TypedValue& typed, bool is_file) const {
     if (metadata_.find(key) != nullptr) return {};
     const auto meant = suggest_gguf_key(architecture_, key);

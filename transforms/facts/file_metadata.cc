@@ -28,7 +28,7 @@ void join_file_metadata(Checkpoint& checkpoint) {
   Metadata all;
   std::set<std::string> known;
   for (const auto& [file, metadata] : checkpoint.file_metadata) {
-    if (!file.ends_with(kWeightFileEnding)) continue;  // an index
+    if (!file.ends_with(kWeightFileEnding)) continue;  // an index of files
     for (const MetaEntry& entry : metadata.entries) {
       if (!describes_packing(entry) && known.insert(entry.key).second) all.entries.push_back(entry);
     }

@@ -1,5 +1,4 @@
-// Adds the older fields that transformers 4.57 and SGLang read, where transformers 5 saved new
-// ones.
+// Adds older fields, which transformers 4.57 and SGLang read, for the new ones of transformers 5.
 #include <algorithm>
 
 #include "core/base/words.h"

@@ -57,8 +57,7 @@ std::optional<JsonText> group_of(const QuantAlgo& algo) {
   return JsonText::object({{"weights", numbers(4, group)}});
 }
 
-// A group of a mixed file: ModelOpt declares 8-bit activations for AWQ and describes more
-// algorithms.
+// A group of a mixed file: here ModelOpt declares 8-bit activations for AWQ, and knows more names.
 JsonText mixed_group_of(const QuantAlgo& algo) {
   if (auto known = group_of(algo)) return std::move(*known);
   const auto group = [&](uint64_t otherwise) { return algo.group_size.value_or(otherwise); };

@@ -160,7 +160,7 @@ void finish_rope(const Family& family, JsonValue& rope, JsonValue& config) {
     config.erase("rope_local_base_freq");
     return;
   }
-  if (config.contains("rope_parameters")) return;  // set by the family
+  if (config.contains("rope_parameters")) return;  // the rows of the family set it
   if (rope.contains("rope_theta") && !config.contains("rope_theta")) {
     config["rope_theta"] = rope["rope_theta"];
   }

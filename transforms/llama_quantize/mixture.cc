@@ -74,8 +74,7 @@ Dtype MixtureChooser::output_type(uint64_t row_values) const {
 }
 
 Result<uint64_t> MixtureChooser::layer_of(const MixtureTensor& tensor, uint64_t& seen) const {
-  // The experts of one layer may be in several tensors, so counting tensors would not give the
-  // layer.
+  // Several tensors may hold the experts of a layer, so counting would not give the layer.
   const uint64_t counted = seen++;
   if (facts_.experts <= 1) return counted;
   const int64_t block = block_of(tensor.name);

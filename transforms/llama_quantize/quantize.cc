@@ -47,7 +47,7 @@ struct Job {
   std::vector<RuleUse> rule_uses = {};
   std::vector<std::string> without_weights = {};
   std::vector<std::string> needing_weights = {};  // tensors, for a plan that is only shown
-  uint64_t searched = 0;                          // tensors
+  uint64_t searched = 0;                          // tensors whose blocks are searched
   std::optional<Importance> moments = {};         // for error feedback, if given
   std::string model_type = {};                    // general.architecture
   std::vector<std::string> without_moments = {};

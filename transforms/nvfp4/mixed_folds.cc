@@ -208,7 +208,7 @@ class Folder {
   }
 
   void set_split(size_t layer, const Split& parts, const std::string& where) {
-    // `common`, one value per column
+    // `taken` is parts.common, expanded to one factor per column.
     plan(layer).taken =
         parts.residual.empty() ? scales_[layer] : multiply(scales_[layer], invert(parts.residual));
     if (parts.residual.empty()) {

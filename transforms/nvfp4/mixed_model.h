@@ -59,7 +59,7 @@ enum class LayerKind : uint8_t { kPlain, kFp8, kNvfp4 };
 struct MixedLayer {
   std::string module;
   LayerKind kind = LayerKind::kPlain;
-  size_t weight = 0;  // indices into Checkpoint::tensors
+  size_t weight = 0;  // this and the next: indices into Checkpoint::tensors
   std::optional<size_t> input_scale = {}, pre_quant_scale = {};
 
   bool is_quantized() const { return kind != LayerKind::kPlain; }

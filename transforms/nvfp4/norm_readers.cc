@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kFirstNorm = "input_layernorm";
 
-// The modules of a layer that read the output of a norm in front of attention or of the MLP.
+// Adds the tensor's module to the readers of the norm before attention or MLP, if it is one.
 void add_reader(const std::string& tensor, NormReaders& attention, NormReaders& mlp) {
   const std::string module = listed_name(tensor);
   const auto role = role_of_inputs(last_word(module));
@@ -62,7 +62,7 @@ std::vector<NormReaders> find_norm_readers(const TensorIndex& index, std::string
   for (const std::string& name : index.starting_with("")) {
     if (!name.ends_with(first)) continue;
     const std::string parent = name.substr(0, name.size() - first.size());
-    // Gemma 2 and 3 have norms behind attention and MLP too: the name says where it stands.
+    // Gemma 2 and 3 also have norms after attention and MLP: this name tells their position.
     const bool is_sandwich = index.has(parent + "pre_feedforward_layernorm.weight");
     NormReaders attention{parent + std::string(kFirstNorm), {}};
     NormReaders mlp{

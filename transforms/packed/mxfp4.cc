@@ -50,7 +50,7 @@ Result<PackedWeight> join_expert_blocks(const PackedJob& job, const Tensor& bloc
   Tensor& weight = out.weight;
   weight.name = stem;
   weight.shape = {shape[0], shape[2] * kMxfp4Group, shape[1]};
-  if (job.codecs.empty()) return out;  // only examined
+  if (job.codecs.empty()) return out;  // the caller needs no values
   Tensor stored = mxfp4_tensor(job, blocks, *scales);
   stored.name = stem;
   stored.shape = {shape[0], shape[1], shape[2] * kMxfp4Group};
@@ -83,7 +83,7 @@ Result<PackedWeight> join_packed_pairs(const PackedJob& job, const Tensor& codes
                       fmt::format("f8_e8m0 [{}, {}], one for each 32 values", rows, groups));
   }
   PackedWeight out{codes, {&codes, scales}, std::string(kMxfp4Label)};
-  if (!job.codecs.empty()) out.weight = mxfp4_tensor(job, codes, *scales);  // or only examined
+  if (!job.codecs.empty()) out.weight = mxfp4_tensor(job, codes, *scales);  // null: no values
   out.weight.shape = {rows, row_bytes * 2};
   return out;
 }

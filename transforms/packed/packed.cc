@@ -280,7 +280,7 @@ Tensor coded_tensor(const PackedJob& job, const Tensor& first, std::string name,
   Tensor out = first;
   out.name = std::move(name);
   out.shape = {matrix.rows, matrix.columns};
-  if (job.codecs.empty()) return out;  // only examined
+  if (job.codecs.empty()) return out;  // the caller needs no values
   out.codec = &plain_codec(job.codecs, Dtype::kF32);
   const auto source = std::make_shared<const CodedSource>(out.name, std::move(matrix));
   out.origin = Stored{{{Slice{source, 0, source->size_bytes()}}}};

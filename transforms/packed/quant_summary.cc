@@ -267,7 +267,7 @@ class Summarizer {
   const Checkpoint& checkpoint_;
   std::set<std::string> names_;
   std::map<std::string, std::string> packed_;  // algorithm, by name of the codes
-  std::vector<std::pair<const Tensor*, std::string>> found_;  // with two axes or more
+  std::vector<std::pair<const Tensor*, std::string>> found_;  // tensor, algorithm
   std::optional<QuantConfig> config_;
   std::map<std::string, std::string> stated_layers_;
   std::vector<std::string> ignored_;

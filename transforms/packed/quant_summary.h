@@ -14,7 +14,7 @@ struct QuantSummary {
   struct Group {
     std::string algorithm;           // "NVFP4 (group 16)"
     uint64_t layers;                 // weights with two or more axes
-    uint64_t vectors;                // norms, biases
+    uint64_t vectors;                // weights with one axis: norms, biases
     std::vector<std::string> names;  // of the layers: "model.layers.{0..7}.mlp.{gate,up}_proj"
   };
   std::vector<Group> groups;               // in the order of their first tensors

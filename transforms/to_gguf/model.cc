@@ -291,7 +291,7 @@ Result<Model> read_model(const Checkpoint& checkpoint) {
       CKPT_TRY(fill_default(model.rope, model.config, field));
     }
   }
-  if (known(model.rope, "full_attention") != nullptr) {  // by type of layer
+  if (known(model.rope, "full_attention") != nullptr) {  // one dictionary per type of layer
     complete_layer_types(model.rope, model.config);
   } else {
     for (const char* name :

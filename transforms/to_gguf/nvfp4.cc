@@ -91,8 +91,7 @@ class Nvfp4Tensors {
     return {};
   }
 
-  // ckpt encodes this tensor, so its scale is unknown until it is written, together with the
-  // blocks.
+  // Encoding computes the scale of this tensor, which is written together with the blocks.
   Status add_encoded(Tensor tensor, std::string name, const std::string& source) {
     const Codec& codec = scheme_codec(codecs_, Scheme::kNvfp4, Dialect::kGguf);
     CKPT_ASSIGN(Tensor made, recode(std::move(tensor), codec));

@@ -244,7 +244,7 @@ Result<Tensor> answer_rows(const Tensor& tensor, const Model& model) {
 Result<std::vector<Tensor>> split_qkvz(const Tensor& tensor, const Model& model) {
   CKPT_ASSIGN(const Heads heads, linear_heads(model));
   if (heads.key == 0 || heads.value % heads.key != 0) return wrong_heads(heads);
-  const uint64_t values = heads.value / heads.key * heads.value_values;  // for one key head
+  const uint64_t values = heads.value / heads.key * heads.value_values;  // values of one key head
   const uint64_t sizes[] = {heads.key_values, heads.key_values, values, values};
   const uint64_t head_rows = 2 * heads.key_values + 2 * values;
   CKPT_TRY(check_rows(tensor, row_count(tensor), {0, heads.key, head_rows}, "rows"));

@@ -216,7 +216,7 @@ std::optional<std::string> key_difference(const Metadata& ours, const MetaEntry&
   const auto types = numbers_of(ours.find_array(kTypes));
   if (are_scores && have_one_order(numbers_of(a), numbers_of(b), types)) return std::nullopt;
   std::string_view what = std::string_view(entry.key).substr(entry.key.rfind('.') + 1);
-  if (a->element == MetaType::kText && what.ends_with('s')) what.remove_suffix(1);  // singular
+  if (a->element == MetaType::kText && what.ends_with('s')) what.remove_suffix(1);  // one of them
   return list_difference(*a, *b, what);
 }
 

@@ -20,7 +20,7 @@ namespace ckpt {
 namespace {
 
 constexpr std::string_view kTemplate = "chat_template.jinja";
-constexpr std::string_view kTemplateJson = "chat_template.json";  // of processors
+constexpr std::string_view kTemplateJson = "chat_template.json";  // of processor classes
 
 Result<Checkpoint> open_donor(const std::string& folder, const Context& context) {
   CKPT_ASSIGN(Checkpoint donor, read_tokenizer_donor(folder, context));

@@ -222,7 +222,7 @@ Status rename_vl_tensors(Checkpoint& checkpoint, const VlFamily& family, VlSide 
   std::unordered_set<std::string> names;
   for (Tensor& tensor : checkpoint.tensors) {
     const VlPart part = vl_part_of(tensor.name);
-    const bool is_head = has_stem(tensor.name, "lm_head");  // has the same name in some wrappers
+    const bool is_head = has_stem(tensor.name, "lm_head");  // some wrappers use this name too
     if (part == VlPart::kText && !is_head && first[0] == nullptr) first[0] = &tensor;
     if (part == VlPart::kWrapped && first[1] == nullptr) first[1] = &tensor;
     if (first[0] != nullptr && first[1] != nullptr) {

@@ -26,7 +26,7 @@ enum class VlSide : uint8_t { kText, kWrapped };
 // The part of a model to which a tensor or module belongs, by its name.
 enum class VlPart : uint8_t {
   kText,     // model.layers.0..., lm_head
-  kWrapped,  // the same under a wrapper's prefix
+  kWrapped,  // names of kText under a wrapper's prefix
   kVision,   // tower and projector
   kMtp,      // layers for multi-token prediction
   kOther,

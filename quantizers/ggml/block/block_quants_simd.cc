@@ -218,7 +218,7 @@ HWY_INLINE void scale_strip<BlockQ8_0>(const float*, size_t, const Partials& par
 template <class Block>
 HWY_INLINE Float code_of(Float value, const Scales& scales, size_t b) {
   const Float inverse = splat(scales.inverse[b]);
-  if constexpr (kHasMinimum<Block>) {  // the largest value gives at most about top + 0.5
+  if constexpr (kHasMinimum<Block>) {  // no limit: at most about top + 0.5
     const Float above = hn::Sub(value, splat(scales.low[b]));
     return hn::Floor(hn::Add(hn::Mul(above, inverse), splat(0.5f)));
   } else {

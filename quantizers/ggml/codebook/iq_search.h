@@ -47,7 +47,7 @@ struct IqRule {
   int32_t reach;     // tries are -reach .. reach
   float step;        // of the highest level, between tries
   bool refines_all;  // rounds all groups again with the chosen scale, not only moved ones
-  bool always;       // even if none was moved
+  bool always;       // refines even if no group was moved
 };
 
 struct IqFit {

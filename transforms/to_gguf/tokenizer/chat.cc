@@ -23,8 +23,7 @@ std::string file_stem(std::string_view path) {
   return std::string(path.substr(0, path.rfind('.')));
 }
 
-// Reads a text file like Python: UTF-8, with
-//  at the end of each line.
+// Reads a text file like Python: UTF-8, with \n at the end of each line.
 Result<std::string> read_lines(const Document& document) {
   const std::string& text = document.text();
   if (!is_utf8(text)) return corrupt("{}: not UTF-8; expected a template as text", document.path);

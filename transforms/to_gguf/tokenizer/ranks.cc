@@ -20,7 +20,7 @@
 namespace ckpt {
 namespace {
 
-constexpr size_t kMaxRankBytes = 1024;  // limit for a token
+constexpr size_t kMaxRankBytes = 1024;  // limit for the text of a token
 
 struct RankedToken {
   std::string bytes;

@@ -91,7 +91,7 @@ struct TowerRule {
   std::string_view to;    // "v.blk.{}.attn_qkv"; empty: the tensor is omitted
   TowerChange change = TowerChange::kNone;
   TowerStore store = TowerStore::kByRules;
-  std::string_view second = {};  // if a change gives two tensors
+  std::string_view second = {};  // the name of the other tensor, if a change gives two
 };
 
 // A possible prefix of a tensor in the checkpoint; in rows it is replaced by the second word.
@@ -111,7 +111,7 @@ struct ProjectorFamily {
   std::span<const TowerPrefix> prefixes;  // the first match counts
   std::span<const TowerRule> names;
   std::span<const std::string_view> more_suffixes = {};  // in addition to ".weight" and ".bias"
-  std::string_view left_out = {};  // before a dot in names: removed for rows
+  std::string_view left_out = {};  // a component of names that rows omit
   // Sets fields that follow from others, or from documents. May be null.
   Status (*complete)(const Checkpoint& checkpoint, ProjectorModel& model) = nullptr;
   // Adds the keys that follow the common ones.

@@ -87,7 +87,7 @@ TEST(Plan, FollowsLinksForTheCallThatAsksForItOnly) {
   std::filesystem::copy(kModel, in);
   std::filesystem::rename(in / "generation_config.json", folder / "apart.json");
   std::filesystem::create_symlink("../apart.json", in / "generation_config.json");
-  constexpr ReadOptions kFollowing{.follow_links = true};
+  const ReadOptions kFollowing{.follow_links = true};
   const std::vector<std::string> steps = {"config:set=max_position_embeddings=64"};
   ASSERT_TRUE(patch(in, steps, nullptr, kFollowing)) << "once more changes nothing";
   const auto refusals = [&](const ReadOptions& reading, const std::string& out) {

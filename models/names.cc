@@ -65,7 +65,10 @@ bool matches_pattern(std::string_view pattern, std::string_view name,
   return name.empty();
 }
 
-std::string own_name(const Family& family, std::string_view name) {
+std::string own_name(const Family& family, std::string_view given) {
+  const std::string inner =
+      replace_all(replace_all(given, "language_model.", ""), "text_model.", "");
+  std::string_view name = inner;
   for (const std::string_view prefix : split_words(family.prefixes)) {
     if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
   }

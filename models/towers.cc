@@ -1,7 +1,7 @@
 // The towers of vision models, with the projector between a tower and its text model.
 //
 // Sources: transformers
-// models/{qwen2_vl,qwen2_5_vl,qwen3_vl,pixtral,mistral3,siglip,gemma3,llama4}/
+// models/{qwen2_vl,qwen2_5_vl,qwen3_vl,glm4v,glm_ocr,pixtral,mistral3,siglip,gemma3,llama4}/
 // {modeling,configuration}_*.py (names, shapes, defaults); vLLM 0.17.1
 // vllm/model_executor/models/{qwen2_vl,qwen2_5_vl,qwen3_vl,pixtral,mistral3,siglip,mllama4}.py
 // (what is split between devices).
@@ -202,12 +202,68 @@ constexpr ClassDefault kLlama4TowerFields[] = {
     {"vision_output_dim", "7680"}, {"projector_input_dim", "4096"},
     {"projector_output_dim", "4096"},
 };
+
+// A convolution that joins patches, then a merger with a gate.
+constexpr ParameterRule kDownsampledTower[] = {
+    {"model.visual.patch_embed.proj.weight",
+     "hidden_size in_channels temporal_patch_size patch_size patch_size"},
+    {"model.visual.patch_embed.proj.bias", "hidden_size"},
+    {"model.visual.downsample.weight",
+     "out_hidden_size hidden_size spatial_merge_size spatial_merge_size"},
+    {"model.visual.downsample.bias",       "out_hidden_size"},
+    {"model.visual.post_layernorm.weight", "hidden_size"},
+    {"model.visual.merger.proj.weight",    "out_hidden_size out_hidden_size"},
+    {"model.visual.merger.post_projection_norm.{weight,bias}", "out_hidden_size"},
+    {".norm{1,2}.weight", "hidden_size"},
+    {".attn.qkv.weight",  "3*hidden_size hidden_size", ServerCut::kRows},
+    {".attn.qkv.bias",    "3*hidden_size", ServerCut::kRows, "attention_bias"},
+    {".attn.proj.weight", "hidden_size hidden_size", ServerCut::kColumns},
+};
+constexpr ParameterRule kGlm4vTower[] = {
+    {"model.visual.embeddings.position_embedding.weight",
+     "image_size/patch_size*image_size/patch_size hidden_size"},
+    {"model.visual.post_conv_layernorm.weight", "hidden_size"},
+    {"model.visual.merger.{gate,up}_proj.weight", "intermediate_size out_hidden_size",
+     ServerCut::kRows},
+    {"model.visual.merger.down_proj.weight", "out_hidden_size intermediate_size",
+     ServerCut::kColumns},
+    {".mlp.{gate,up}_proj.weight", "out_hidden_size hidden_size", ServerCut::kRows},
+    {".mlp.down_proj.weight",      "hidden_size out_hidden_size", ServerCut::kColumns},
+};
+constexpr ParameterRule kGlmOcrTower[] = {
+    {"model.visual.merger.{gate,up}_proj.weight", "out_hidden_size*in_channels out_hidden_size",
+     ServerCut::kRows},
+    {"model.visual.merger.down_proj.weight", "out_hidden_size out_hidden_size*in_channels",
+     ServerCut::kColumns},
+    {".attn.{q,k}_norm.weight", "hidden_size/num_heads"},
+    {".attn.proj.bias",         "hidden_size", ServerCut::kWhole, "attention_bias"},
+    {".mlp.{gate,up}_proj.bias", "intermediate_size", ServerCut::kRows, "attention_bias"},
+    {".mlp.down_proj.bias",      "hidden_size", ServerCut::kWhole, "attention_bias"},
+    {".mlp.{gate,up}_proj.weight", "intermediate_size hidden_size", ServerCut::kRows},
+    {".mlp.down_proj.weight",      "hidden_size intermediate_size", ServerCut::kColumns},
+};
+constexpr ClassDefault kGlm4vTowerFields[] = {
+    {"depth", "24"},         {"hidden_size", "1536"},
+    {"intermediate_size", "13696"}, {"in_channels", "3"},
+    {"patch_size", "14"},    {"spatial_merge_size", "2"},
+    {"temporal_patch_size", "2"}, {"out_hidden_size", "4096"},
+    {"num_heads", "12"},     {"image_size", "336"}, {"attention_bias", "0"},
+};
+constexpr ClassDefault kGlmOcrTowerFields[] = {
+    {"depth", "24"},         {"hidden_size", "1024"},
+    {"intermediate_size", "4096"}, {"in_channels", "3"},
+    {"patch_size", "14"},    {"spatial_merge_size", "2"},
+    {"temporal_patch_size", "2"}, {"out_hidden_size", "1536"},
+    {"num_heads", "16"},     {"image_size", "336"}, {"attention_bias", "1"},
+};
 // clang-format on
 
 using ParameterRules = std::span<const ParameterRule>;
 constexpr ParameterRules kQwen3VlLists[] = {kQwen3VlBlocks, kQwen3VlMergers};
 constexpr ParameterRules kQwen25VlLists[] = {kQwen25VlBlocks};
 constexpr ParameterRules kQwen2VlLists[] = {kQwen2VlBlocks};
+constexpr ParameterRules kGlm4vLists[] = {kDownsampledTower, kGlm4vTower};
+constexpr ParameterRules kGlmOcrLists[] = {kDownsampledTower, kGlmOcrTower};
 constexpr ParameterRules kMistral3Lists[] = {kPixtralLayers, kMistral3Projector};
 constexpr ParameterRules kGemma3TowerLists[] = {kSiglipLayers, kTowerMlp, kGemma3Projector};
 constexpr ParameterRules kLlama4TowerLists[] = {kLlama4Tower, kTowerMlp};
@@ -219,6 +275,8 @@ constexpr TowerTable kTowers[] = {
      std::span(kQwen3VlTowerFields).first(std::size(kQwen3VlTowerFields) - 1)},
     {"windowed", "model.visual.blocks", "depth", "num_heads", kQwen25VlLists, kQwen25VlTowerFields},
     {"resized", "model.visual.blocks", "depth", "num_heads", kQwen2VlLists, kQwen2VlTowerFields},
+    {"downsampled", "model.visual.blocks", "depth", "num_heads", kGlm4vLists, kGlm4vTowerFields},
+    {"normed", "model.visual.blocks", "depth", "num_heads", kGlmOcrLists, kGlmOcrTowerFields},
     {"pixtral", "vision_tower.transformer.layers", "num_hidden_layers", "num_attention_heads",
      kMistral3Lists, kMistral3TowerFields},
     {"siglip", "vision_tower.vision_model.encoder.layers", "num_hidden_layers",

@@ -312,8 +312,7 @@ void check_encoder(const CheckContext& context) {
 }
 
 // Wrappers that choose the classes of their parts by model_type.
-constexpr std::string_view kLookUpParts =
-    " lfm2_vl internvl idefics3 smolvlm paligemma voxtral aya_vision ";
+constexpr std::string_view kLookUpParts = " lfm2_vl internvl paligemma aya_vision ";
 
 void check_part_types(const CheckContext& context) {
   const bool has_list = !context.is(Program::kSglang) && !context.is(Program::kTensorrt) &&

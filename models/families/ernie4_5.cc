@@ -1,8 +1,9 @@
 // ERNIE 4.5: as Llama's, with rows as they are; experts from a layer on.
 //
-// Sources: llama.cpp conversion/ernie.py (Ernie4_5Model, Ernie4_5MoeModel); transformers
-// models/ernie4_5{,_moe}. Stacks come gate, up, down; the declared width of the shared MLP is that
-// of the dense ones / heads of keys. Layers for multi-token prediction are left out.
+// Sources: llama.cpp conversion/ernie.py (Ernie4_5Model, Ernie4_5MoeModel, PaddleOCRModel);
+// transformers models/{ernie4_5,ernie4_5_moe,paddleocr_vl}. Stacks come gate, up, down; the width
+// of the shared MLP that the configuration declares is that of the dense ones / heads of keys.
+// Layers for multi-token prediction are left out.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -75,18 +76,31 @@ constexpr ClassDefault kErnieMoeDefaults[] = {
 constexpr TokenizerRules kErnieTokenizer{.piece_file = PieceFile::kRequired,
                                          .says_prefix_last = true};
 
+constexpr Family ernie(Family made) {
+  made.names = {rows::kCommonNames};
+  made.defaults = kErnieDefaults;
+  made.parameters = {rows::kFrame, rows::kAttention, kErnieBias, kErnieMlpBias, rows::kMlp};
+  made.tokenizer = kErnieTokenizer;
+  return made;
+}
+
 }  // namespace
 
-const Family kErnie = {
+const Family kErnie = ernie({
     .name = "ernie4_5",
     .architectures = "Ernie4_5ForCausalLM Ernie4_5_ForCausalLM",
     .model_types = "ernie4_5",
     .quirks = "activation:silu tells:use_bias=attn_q.bias",
-    .names = {rows::kCommonNames},
-    .defaults = kErnieDefaults,
-    .parameters = {rows::kFrame, rows::kAttention, kErnieBias, kErnieMlpBias, rows::kMlp},
-    .tokenizer = kErnieTokenizer,
-};
+});
+
+// With M-RoPE.
+const Family kPaddleOcr = ernie({
+    .name = "paddleocr",
+    .architectures = "PaddleOCRVLForConditionalGeneration",
+    .model_types = "paddleocr_vl_text paddleocr_vl",
+    .quirks = "activation:silu",
+    .is_partial = true,
+});
 
 const Family kErnieMoe = {
     .name = "ernie4_5-moe",

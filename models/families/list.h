@@ -58,6 +58,7 @@ namespace ckpt {
   FAMILY(kPhiMoe)             \
   FAMILY(kErnie)              \
   FAMILY(kErnieMoe)           \
+  FAMILY(kPaddleOcr)          \
   FAMILY(kGptNeox)            \
   FAMILY(kQwen2Vl)            \
   FAMILY(kQwen25Vl)           \

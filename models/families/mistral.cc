@@ -105,9 +105,10 @@ const Family kMistral3 = mistral3({
 
 const Family kLlava = {
     .name = "llama",
-    .architectures = "LlavaForConditionalGeneration",
-    .model_types = "llava",
-    .quirks = "looks_up_parts",
+    .architectures = "LlavaForConditionalGeneration VoxtralForConditionalGeneration"
+                     " VLlama3ForCausalLM",
+    .model_types = "llava voxtral smolvlm idefics3",
+    .shared_quirks = "looks_up_parts",
     .names = rows::kPairLists,
     .keys = rows::kLlamaKeys,
     .defaults = kMistralDefaults,

@@ -204,7 +204,7 @@ const GgufArchitecture kDenseArchitectures[] = {
     {.names = " glm4 ",
      .rows = {kFrame, kTiedHead, kNorms, kAttention, kOutputNorms, kFusedFeed, kNextn},
      .keys = "rope.dimension_sections", .graph = "axes_if_said", .has_nextn = true},
-    {.names = " ernie4_5 ",
+    {.names = " ernie4_5 paddleocr ",
      .rows = {kFrame, kTiedHead, kNorms, kWideAttention, kOutputBiases, kDense},
      .keys = "rope.dimension_sections", .graph = "turned_whole"},
     {.names = " ernie4_5-moe ",

@@ -161,7 +161,7 @@ bool has_half(const Family& family, const std::vector<Tensor>& tensors) {
   size_t asked = 0, known = 0;
   for (size_t i = 0; i < tensors.size(); i += step) {
     if (is_tower(tensors[i].name)) continue;
-    const std::string name = own_name(family, replace_all(tensors[i].name, "language_model.", ""));
+    const std::string name = own_name(family, tensors[i].name);
     known += find_name_rule(family, name).has_value();
     ++asked;
   }

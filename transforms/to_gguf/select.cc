@@ -252,8 +252,7 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
   for (const Tensor* tensor : order) {
     if (is_tower(tensor->name)) model.towers.push_back(tensor->name);
     if (is_tower(tensor->name) || ends_with_any(tensor->name, kBufferEnds)) continue;
-    std::string name =
-        own_name(*model.family, replace_all(tensor->name, "language_model.", ""));
+    std::string name = own_name(*model.family, tensor->name);
     if (name.starts_with("model.mtp.")) name.erase(0, std::string_view("model.").size());
     if (model.family->has_mtp && name.starts_with("mtp.")) {
       if (!keep_mtp) continue;

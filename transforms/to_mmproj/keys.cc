@@ -19,10 +19,10 @@ constexpr CountKey kVisionCounts[] = {
     {"attention.head_count", "num_attention_heads num_heads heads vt_num_attention_heads"},
 };
 constexpr CountKey kAudioCounts[] = {
-    {"embedding_length", "hidden_size"},
-    {"feed_forward_length", "intermediate_size"},
+    {"embedding_length", "hidden_size d_model"},
+    {"feed_forward_length", "intermediate_size encoder_ffn_dim"},
     {"block_count", kBlockFields},
-    {"attention.head_count", "num_attention_heads"},
+    {"attention.head_count", "num_attention_heads encoder_attention_heads"},
 };
 
 Status add_counts(std::span<const CountKey> keys, std::string_view prefix, const ConfigPart& part,
@@ -54,6 +54,61 @@ Status add_colors(const char* field, const ProjectorModel& model, Metadata& meta
   return {};
 }
 
+Status add_vision_keys(const ProjectorModel& model, Metadata& metadata) {
+  metadata.append("clip.has_vision_encoder", MetaValue::boolean(true));
+  metadata.append("clip.vision.projection_dim", MetaValue::u32(model.text_width));
+  CKPT_TRY(add_counts(kVisionCounts, "clip.vision.", model.vision, metadata));
+  CKPT_TRY(add_colors("image_mean", model, metadata));
+  return add_colors("image_std", model, metadata);
+}
+
+Result<MetaValue> activation_flag(const ConfigPart& part, std::string_view fields,
+                                  std::string& key) {
+  CKPT_ASSIGN(const std::string activation, part.word(fields));
+  if (activation != "silu" && activation != "gelu") {
+    return unsupported("{}: {} is '{}'; llama.cpp has silu and gelu", part.where, fields,
+                       activation);
+  }
+  key = fill_in(key, {activation});
+  return MetaValue::boolean(true);
+}
+
+Result<MetaValue> list_of(const ConfigPart& part, std::string_view field) {
+  std::vector<int32_t> out;
+  for (const JsonValue& item : list_in(part.json, field)) {
+    const auto value = number(item);
+    if (!value || *value < INT32_MIN || *value > INT32_MAX) {
+      return corrupt("{}: {} holds {}; expected whole numbers", part.where, field, item.dump());
+    }
+    out.push_back(static_cast<int32_t>(*value));
+  }
+  return MetaValue::array(make_i32_array(out));
+}
+
+Status add_tower_key(const TowerKey& row, const ProjectorModel& model, Metadata& metadata) {
+  const ConfigPart& part = model.*row.part;
+  std::string key = fmt::format("clip.{}", row.key);
+  MetaValue value = MetaValue::boolean(true);
+  if (row.is_optional && part.find(row.fields) == nullptr) return {};
+  switch (row.type) {
+    case MetaType::kU32: {
+      CKPT_ASSIGN(const uint64_t count, part.count(row.fields));
+      value = MetaValue::u32(count);
+      break;
+    }
+    case MetaType::kF32: {
+      CKPT_ASSIGN(const double real, part.real(row.fields));
+      value = MetaValue::f32(real);
+      break;
+    }
+    case MetaType::kArray: CKPT_SET(value, list_of(part, row.fields)); break;
+    case MetaType::kText: CKPT_SET(value, activation_flag(part, row.fields, key)); break;
+    default: break;
+  }
+  metadata.append(std::move(key), std::move(value));
+  return {};
+}
+
 }  // namespace
 
 Status add_projector_keys(const ProjectorModel& model, Metadata& metadata) {
@@ -61,21 +116,18 @@ Status add_projector_keys(const ProjectorModel& model, Metadata& metadata) {
   const bool is_nvfp4 = model.is_of_nvfp4 && model.out_type != OutType::kQ8_0;
   metadata.append("general.file_type",
                   MetaValue::u32(is_nvfp4 ? kNvfp4File : file_type(model.out_type)));
-  metadata.append("clip.has_vision_encoder", MetaValue::boolean(true));
-  metadata.append("clip.vision.projection_dim", MetaValue::u32(model.text_width));
-  CKPT_TRY(add_counts(kVisionCounts, "clip.vision.", model.vision, metadata));
-  CKPT_TRY(add_colors("image_mean", model, metadata));
-  CKPT_TRY(add_colors("image_std", model, metadata));
+  if (model.sees()) CKPT_TRY(add_vision_keys(model, metadata));
   if (model.hears()) {
     metadata.append("clip.has_audio_encoder", MetaValue::boolean(true));
     metadata.append("clip.audio.projection_dim", MetaValue::u32(model.text_width));
     CKPT_TRY(add_counts(kAudioCounts, "clip.audio.", model.audio, metadata));
   }
   const ProjectorFamily& family = *model.family;
-  const bool has_audio = !family.audio_defaults.empty();  // audio has a projector type too
-  metadata.append(has_audio ? "clip.vision.projector_type" : "clip.projector_type",
+  const bool has_both = model.sees() && !family.audio_defaults.empty();  // a type for each
+  metadata.append(has_both ? "clip.vision.projector_type" : "clip.projector_type",
                   MetaValue::text(std::string(family.name)));
-  return family.add_keys(model, metadata);
+  for (const TowerKey& row : family.keys) CKPT_TRY(add_tower_key(row, model, metadata));
+  return family.add_keys == nullptr ? Status() : family.add_keys(model, metadata);
 }
 
 }  // namespace ckpt

@@ -25,7 +25,7 @@ namespace ckpt {
 namespace {
 
 constexpr std::string_view kTextStarts =
-    "lm_head. mtp. model.mtp. model.layers. model.norm. model.embed_tokens.";
+    "lm_head. mtp. model.mtp. model.layers. model.norm. model.embed_tokens. model.text_model.";
 constexpr std::string_view kBuffers[] = {".rotary_emb.inv_freq", ".attention.masked_bias",
                                          ".position_ids"};
 
@@ -37,19 +37,24 @@ bool is_of_text(std::string_view name) {
 
 using TowerMatch = RuleMatch<TowerRule>;
 
-std::optional<TowerMatch> find_tower_rule(const ProjectorFamily& family, std::string_view name) {
+// Under which a rule knows a tensor; empty without one of the family's prefixes.
+std::string known_name(const ProjectorFamily& family, std::string_view name) {
   const auto prefix = std::ranges::find_if(
       family.prefixes, [&](const TowerPrefix& each) { return name.starts_with(each.found); });
-  if (prefix == family.prefixes.end()) return std::nullopt;
-  std::string known =
-      std::string(prefix->known_as) + std::string(name.substr(prefix->found.size()));
-  if (!family.left_out.empty()) {
-    known = replace_all(known, std::string(family.left_out) + ".", ".");
-  }
+  if (prefix == family.prefixes.end()) return {};
+  std::string known = fmt::format("{}{}", prefix->known_as, name.substr(prefix->found.size()));
+  if (family.left_out.empty()) return known;
+  return replace_all(known, std::string(family.left_out) + ".", ".");
+}
+
+std::optional<TowerMatch> find_tower_rule(const ProjectorFamily& family, std::string_view name) {
+  const std::string known = known_name(family, name);
   for (const auto& suffixes :
        {std::span<const std::string_view>(kNameSuffixes), family.more_suffixes}) {
     for (const std::string_view suffix : suffixes) {
-      if (auto match = match_rule(family.names, known, suffix)) return match;
+      for (const auto& list : family.names) {
+        if (auto match = match_rule(list, known, suffix)) return match;
+      }
     }
   }
   return std::nullopt;
@@ -77,14 +82,17 @@ class ProjectorTensors {
                 change_tower_values(tensor, rule.change, model_, codecs_));
     CKPT_ASSIGN(std::string name, in(tensor.name, name_of(rule.to, match)));
     CKPT_TRY(store(std::move(changed[0]), std::move(name), rule.store, source));
-    if (changed.size() == 1) return {};
-    CKPT_ASSIGN(std::string second, in(tensor.name, name_of(rule.second, match)));
-    return store(std::move(changed[1]), std::move(second), rule.store, source);
+    size_t next = 1;
+    for (const std::string_view other : split_words(rule.second)) {
+      CKPT_ASSIGN(name, in(tensor.name, name_of(other, match)));
+      CKPT_TRY(store(std::move(changed.at(next++)), std::move(name), rule.store, source));
+    }
+    return {};
   }
 
   // Fails: kCorrupt if the number of layers contradicts the configuration.
   Result<std::vector<Tensor>> finish() {
-    CKPT_TRY(check_layers("v", model_.vision));
+    if (model_.sees()) CKPT_TRY(check_layers("v", model_.vision));
     if (model_.hears()) CKPT_TRY(check_layers("a", model_.audio));
     return std::move(out_);
   }
@@ -116,13 +124,15 @@ class ProjectorTensors {
 
   Result<std::string> name_of(std::string_view target, const TowerMatch& match) const {
     std::vector<std::string> numbers = match.numbers;
-    if (match.rule->change == TowerChange::kDeepstack) {
-      const auto merger = number_from<uint64_t>(numbers[0]);
-      if (!merger || *merger >= model_.deepstack.size()) {
-        return corrupt("merger {} is there; {} has {} deepstack_visual_indexes", numbers[0],
-                       model_.vision.where, model_.deepstack.size());
+    const bool has_kinds = match.rule->change == TowerChange::kQueries;
+    if (has_kinds || match.rule->change == TowerChange::kDeepstack) {
+      const bool is_spatial = has_kinds && numbers[0] == "1";
+      const std::vector<uint64_t>& known = is_spatial ? model_.spatial : model_.deepstack;
+      const auto merger = number_from<uint64_t>(numbers.back());
+      if (!merger || *merger >= known.size()) {
+        return corrupt("merger {} is there; config.json names {}", numbers.back(), known.size());
       }
-      numbers[0] = fmt::format("{}", model_.deepstack[*merger]);
+      numbers[0] = fmt::format("{}", known[*merger]);
     }
     return fill_in(target, numbers) + std::string(match.suffix);
   }
@@ -173,7 +183,7 @@ Failure no_tower(const ProjectorFamily& family, const Checkpoint& checkpoint) {
     }
   }
   return unsupported_hint("the released model, whose weights hold it",
-                          "none of the {} tensors is of a vision tower",
+                          "none of the {} tensors is of a tower",
                           checkpoint.tensors.size());
 }
 
@@ -192,6 +202,10 @@ Result<std::vector<Tensor>> make_projector_tensors(const Checkpoint& checkpoint,
   std::vector<std::string> unknown;
   for (const Tensor* tensor : order) {
     if (ends_with_any(tensor->name, kBuffers)) continue;
+    const bool is_left_out =
+        !model.left_out.empty() &&
+        known_name(*model.family, tensor->name).starts_with(model.left_out);
+    if (is_left_out) continue;
     const auto match = find_tower_rule(*model.family, tensor->name);
     if (match) {
       matched.emplace_back(tensor, *match);

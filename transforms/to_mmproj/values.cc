@@ -46,6 +46,50 @@ Result<Tensor> colors_first(const Tensor& tensor) {
   return reshape(std::move(taken), {rows, kColors, side, side});
 }
 
+// Runs of rows, or of the values of a 1-D tensor, as `shape`.
+Result<Tensor> rows_as(const Tensor& tensor, const std::vector<RowRun>& runs,
+                       std::vector<uint64_t> shape) {
+  CKPT_ASSIGN(const Tensor rows, tensor.shape.size() > 1
+                                     ? Result<Tensor>(tensor)
+                                     : reshape(tensor, {tensor.shape[0], 1}));
+  CKPT_ASSIGN(Tensor taken, reorder_rows(rows, runs));
+  return reshape(std::move(taken), std::move(shape));
+}
+
+Result<std::vector<Tensor>> thirds(const Tensor& tensor) {
+  constexpr uint64_t kParts = 3;
+  const uint64_t rows = tensor.shape[0] / kParts;
+  if (rows == 0 || tensor.shape[0] % kParts != 0) return wrong_shape(tensor, "rows of q, k and v");
+  std::vector<uint64_t> shape = tensor.shape;
+  shape[0] = rows;
+  std::vector<Tensor> out;
+  for (uint64_t part = 0; part < kParts; ++part) {
+    CKPT_ASSIGN(out.emplace_back(), rows_as(tensor, {{part * rows, rows}}, shape));
+  }
+  return out;
+}
+
+// A head rotates along time, height and width: HF has the first halves of all three, then the
+// second halves; here each axis has its halves together.
+Result<Tensor> along_axes(const Tensor& tensor, uint64_t heads) {
+  constexpr uint64_t kAxes = 3;
+  const uint64_t size = heads == 0 ? 0 : tensor.shape[0] / heads;
+  const uint64_t axis = size / kAxes / 2;  // values of half an axis
+  if (size == 0 || tensor.shape[0] != heads * size) return wrong_shape(tensor, "rows of heads");
+  std::vector<RowRun> runs;
+  for (uint64_t head = 0; head < heads; ++head) {
+    const uint64_t first = head * size;
+    for (uint64_t i = 0; i < kAxes; ++i) {
+      runs.push_back({first + i * axis, axis});
+      runs.push_back({first + (kAxes + i) * axis, axis});
+    }
+    if (const uint64_t rest = size - 2 * kAxes * axis; rest > 0) {
+      runs.push_back({first + size - rest, rest});
+    }
+  }
+  return rows_as(tensor, runs, tensor.shape);
+}
+
 Result<Tensor> row_of_token(const Tensor& tensor, const ProjectorModel& model) {
   if (!model.break_token) {
     return corrupt_hint("the tokenizer of the model in the folder",
@@ -86,8 +130,19 @@ Result<Tensor> change_one_of_tower(Tensor tensor, TowerChange change, const Proj
       CKPT_ASSIGN(const uint64_t heads, model.vision.count("num_attention_heads"));
       return pair_rows(std::move(tensor), heads);
     }
+    case TowerChange::kAxes: {
+      CKPT_ASSIGN(const uint64_t heads, model.vision.count("num_attention_heads"));
+      return along_axes(tensor, heads);
+    }
+    case TowerChange::kNextRows: {
+      if (tensor.shape.size() != 2 || tensor.shape[0] < 2) return wrong_shape(tensor, "[rows, n]");
+      return take_rows(tensor, 1, tensor.shape[0] - 1);
+    }
+    case TowerChange::kColumn: return reshape(tensor, {tensor.values(), 1});
     case TowerChange::kNone:
     case TowerChange::kDeepstack:
+    case TowerChange::kQueries:
+    case TowerChange::kThirds:
     case TowerChange::kFrames: break;
   }
   return tensor;
@@ -104,6 +159,7 @@ Result<std::vector<Tensor>> change_tower_values(Tensor tensor, TowerChange chang
     tensor = stored_as_f32(tensor, plain_codec(codecs, Dtype::kF32));
   }
   if (change == TowerChange::kFrames) return split_frames(tensor);
+  if (change == TowerChange::kThirds) return thirds(tensor);
   CKPT_ASSIGN(Tensor changed, change_one_of_tower(std::move(tensor), change, model, codecs));
   return std::vector<Tensor>{std::move(changed)};
 }

@@ -43,11 +43,15 @@ TEST(ToMmproj, EveryArchitectureOfAProjectorIsOfOneFamily) {
     for (std::string_view list = family->architectures; !list.empty();) {
       EXPECT_TRUE(seen.insert(std::string(take_word(list))).second);
     }
-    for (const TowerRule& rule : family->names) {
-      EXPECT_EQ(rule.change == TowerChange::kFrames, !rule.second.empty()) << rule.from;
-      EXPECT_EQ(rule.from.find("{}") == rule.from.npos || rule.to.empty(),
-                rule.to.find("{}") == rule.to.npos)
-          << rule.from;
+    for (const auto& list : family->names) {
+      for (const TowerRule& rule : list) {
+        const bool gives_several =
+            rule.change == TowerChange::kFrames || rule.change == TowerChange::kThirds;
+        EXPECT_EQ(gives_several, !rule.second.empty()) << rule.from;
+        EXPECT_EQ(rule.from.find("{}") == rule.from.npos || rule.to.empty(),
+                  rule.to.find("{}") == rule.to.npos)
+            << rule.from;
+      }
     }
   }
 }
@@ -186,6 +190,46 @@ TEST(ToMmproj, TensorsOfATowerThatTheConfigurationDoesNotNameAreRefused) {
   set_document_field(input, "config.json", "audio_config", {});
   EXPECT_NE(error_of(input).find("config.json: audio_config"), std::string::npos)
       << error_of(input);
+}
+
+TEST(ToMmproj, Qwen25VlNeedsFullAttentionInEveryNthLayer) {
+  const auto made = [](const JsonValue& layers) {
+    return projector_of(with_vision("qwen25-vl", {{"fullatt_block_indexes", layers}}));
+  };
+  EXPECT_EQ(number_of(made(JsonValue::array({2, 5, 8})), "clip.vision.n_wa_pattern"), 3u);
+  for (const JsonValue& layers : {JsonValue::array({2, 4}), JsonValue::array()}) {
+    const auto refused = made(layers);
+    ASSERT_FALSE(refused) << layers.dump();
+    EXPECT_NE(refused.error().text().find("every n-th layer"), std::string::npos);
+  }
+}
+
+TEST(ToMmproj, MiniCpmV46DoesWithoutItsFirstMergerWhereItDownsamplesLess) {
+  Checkpoint input = family("minicpm-v46");
+  constexpr const char* kScale = "clip.vision.projector.scale_factor";
+  EXPECT_EQ(number_of(projector_of(input), kScale), 4u);
+  EXPECT_NE(source_of(projector_of(input), "v.vit_merger.ln1.weight"), "none");
+  set_document_field(input, "preprocessor_config.json", "downsample_mode", "4x");
+  EXPECT_EQ(number_of(projector_of(input), kScale), 2u);
+  EXPECT_EQ(source_of(projector_of(input), "v.vit_merger.ln1.weight"), "none");
+  set_document_field(input, "preprocessor_config.json", "downsample_mode", "8x");
+  EXPECT_NE(error_of(input).find("downsample_mode is '8x'"), std::string::npos);
+}
+
+TEST(ToMmproj, Granite4VisionReadsLayersThatItHas) {
+  Checkpoint input = family("granite4-vision");
+  set_document_field(input, "config.json", "deepstack_layer_map", {{1, 0}, {9, 2}});
+  EXPECT_NE(error_of(input).find("9 is not one of 3 layers"), std::string::npos);
+}
+
+TEST(ToMmproj, AnAudioTowerNeedsNoPreprocessor) {
+  Checkpoint input = family("voxtral");
+  std::erase_if(input.documents,
+                [](const auto& each) { return each.path == "preprocessor_config.json"; });
+  const auto made = projector_of(input);
+  ASSERT_TRUE(made) << made.error().text();
+  EXPECT_EQ(made->metadata.find("clip.has_vision_encoder"), nullptr);
+  EXPECT_EQ(number_of(made, "clip.audio.projector.stack_factor"), 4u);
 }
 
 }  // namespace

@@ -25,32 +25,13 @@ constexpr TowerRule kGemma3TowerNames[] = {
     {"projector.mm_soft_emb_norm",           "mm.soft_emb_norm", TowerChange::kAddOne},
     {"tower.embeddings.patch_embedding",     "v.patch_embd",
      TowerChange::kNone, TowerStore::kF32},
-    {"tower.embeddings.position_embedding",  "v.position_embd",
-     TowerChange::kNone, TowerStore::kF32},
-    {"tower.encoder.layers.{}.layer_norm1",        "v.blk.{}.ln1"},
-    {"tower.encoder.layers.{}.layer_norm2",        "v.blk.{}.ln2"},
-    {"tower.encoder.layers.{}.mlp.fc1",            "v.blk.{}.ffn_up"},
-    {"tower.encoder.layers.{}.mlp.fc2",            "v.blk.{}.ffn_down"},
-    {"tower.encoder.layers.{}.self_attn.q_proj",   "v.blk.{}.attn_q"},
-    {"tower.encoder.layers.{}.self_attn.k_proj",   "v.blk.{}.attn_k"},
-    {"tower.encoder.layers.{}.self_attn.v_proj",   "v.blk.{}.attn_v"},
-    {"tower.encoder.layers.{}.self_attn.out_proj", "v.blk.{}.attn_out"},
-    {"tower.post_layernorm",                       "v.post_ln"},
-    {"tower.head.probe", ""},                      // SigLIP's own pooling, which Gemma does not use
-    {"tower.head.attention.in_proj_weight", ""},
-    {"tower.head.attention.in_proj_bias", ""},
-    {"tower.head.attention.out_proj", ""},
-    {"tower.head.layernorm", ""},
-    {"tower.head.mlp.fc1", ""},
-    {"tower.head.mlp.fc2", ""},
 };
 // clang-format on
 
+constexpr TowerKey kGemma3Keys[] = {kEpsilonKey, kGeluKey};
+
 Status add_gemma3_keys(const ProjectorModel& model, Metadata& metadata) {
-  CKPT_ASSIGN(const double epsilon, model.vision.real("layer_norm_eps"));
-  metadata.append("clip.vision.attention.layer_norm_epsilon", MetaValue::f32(epsilon));
-  metadata.append("clip.use_gelu", MetaValue::boolean(true));
-  // Patches per side that become one token; the usual 4 of released models is not written.
+  // Patches along a side that become one token; 4, which released models have, is not written.
   constexpr uint64_t kUsualTokens = 256;
   constexpr uint64_t kUsualScale = 4;
   uint64_t tokens = kUsualTokens;
@@ -78,7 +59,8 @@ const ProjectorFamily kGemma3Projector = {
     .tower = "siglip",
     .text_defaults = R"({"hidden_size": 2304})",
     .prefixes = kGemma3Prefixes,
-    .names = kGemma3TowerNames,
+    .names = {kGemma3TowerNames, kClipLayers, kSiglipHead},
+    .keys = kGemma3Keys,
     .add_keys = add_gemma3_keys,
 };
 

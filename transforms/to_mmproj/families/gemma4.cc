@@ -101,9 +101,9 @@ Status complete_gemma4(const Checkpoint&, ProjectorModel& model) {
   return {};
 }
 
+constexpr TowerKey kGemma4Keys[] = {kEpsilonKey};
+
 Status add_gemma4_keys(const ProjectorModel& model, Metadata& metadata) {
-  CKPT_ASSIGN(const double epsilon, model.vision.real("layer_norm_eps"));
-  metadata.append("clip.vision.attention.layer_norm_epsilon", MetaValue::f32(epsilon));
   if (!model.hears()) return {};
   metadata.append("clip.audio.projector_type", MetaValue::text("gemma4a"));
   CKPT_ASSIGN(const uint64_t bins, model.audio.count("input_feat_size"));
@@ -122,10 +122,11 @@ const ProjectorFamily kGemma4Projector = {
     .text_defaults = R"({"hidden_size": 2304})",
     .audio_defaults = kGemma4AudioDefaults,
     .prefixes = kGemma4Prefixes,
-    .names = kGemma4Towers,
+    .names = {kGemma4Towers},
     .more_suffixes = kClipSuffixes,
     .left_out = ".linear",
     .complete = complete_gemma4,
+    .keys = kGemma4Keys,
     .add_keys = add_gemma4_keys,
 };
 

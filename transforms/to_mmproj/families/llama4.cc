@@ -38,25 +38,19 @@ constexpr TowerRule kLlama4Tower[] = {
 constexpr std::string_view kLlama4VisionDefaults =
     R"({"hidden_act": "gelu", "norm_eps": 1e-5, "pixel_shuffle_ratio": 0.5})";
 
-Status add_llama4_keys(const ProjectorModel& model, Metadata& metadata) {
-  CKPT_ASSIGN(const double epsilon, model.vision.real("norm_eps"));
-  metadata.append("clip.vision.attention.layer_norm_epsilon", MetaValue::f32(epsilon));
-  CKPT_ASSIGN(const double ratio, model.vision.real("pixel_shuffle_ratio"));
-  constexpr double kLeastRatio = 1e-6;
-  if (!(ratio >= kLeastRatio)) {
-    return corrupt("{}: pixel_shuffle_ratio is {}; expected more than 0", model.vision.where,
-                   ratio);
-  }
-  metadata.append("clip.vision.projector.scale_factor",
-                  MetaValue::u32(static_cast<uint64_t>(1.0 / ratio)));
+Status complete_llama4(const Checkpoint&, ProjectorModel& model) {
+  CKPT_SET(model.vision.json["scale_factor"], inverse_of(model.vision, "pixel_shuffle_ratio"));
   CKPT_ASSIGN(const std::string activation, model.vision.word("hidden_act"));
-  if (activation != "gelu") {
-    return unsupported("{}: hidden_act is '{}'; llama.cpp has gelu alone", model.vision.where,
-                       activation);
-  }
-  metadata.append("clip.use_gelu", MetaValue::boolean(true));
-  return {};
+  if (activation == "gelu") return {};
+  return unsupported("{}: hidden_act is '{}'; llama.cpp has gelu alone", model.vision.where,
+                     activation);
 }
+
+constexpr TowerKey kLlama4Keys[] = {
+    {kEpsilonKey.key, MetaType::kF32, "norm_eps"},
+    kScaleKey,
+    kGeluKey,
+};
 
 }  // namespace
 
@@ -67,8 +61,9 @@ const ProjectorFamily kLlama4Projector = {
     .tower = "shuffled",
     .text_defaults = R"({"hidden_size": 5120})",
     .prefixes = kLlama4Prefixes,
-    .names = kLlama4Tower,
-    .add_keys = add_llama4_keys,
+    .names = {kLlama4Tower},
+    .complete = complete_llama4,
+    .keys = kLlama4Keys,
 };
 
 }  // namespace ckpt

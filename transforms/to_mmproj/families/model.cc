@@ -7,7 +7,6 @@
 #include "core/base/numbers.h"
 #include "core/base/words.h"
 #include "core/model/json_documents.h"
-#include "models/models.h"
 #include "transforms/to_mmproj/families/families.h"
 
 namespace ckpt {
@@ -56,14 +55,6 @@ Result<bool> says_nvfp4(const Checkpoint& checkpoint) {
              [](std::string_view each) { return each.ends_with("NVFP4"); }, algorithm_of);
 }
 
-std::string architectures_known() {
-  std::string all;
-  for (const ProjectorFamily* family : projector_families()) {
-    all += fmt::format(" {}", family->architectures);
-  }
-  return fmt::format("{}", fmt::join(split_words(all), ", "));
-}
-
 std::string architecture_of(const JsonValue& root) {
   const JsonValue& list = list_in(root, "architectures");
   if (list.empty()) return "no architectures";
@@ -71,21 +62,30 @@ std::string architecture_of(const JsonValue& root) {
   return fmt::format("architecture '{}'", name == nullptr ? list.front().dump() : *name);
 }
 
-Status read_parts(const Checkpoint& checkpoint, ProjectorModel& model) {
+Status read_vision(ProjectorModel& model) {
   const ProjectorFamily& family = *model.family;
+  model.vision.json = JsonValue::object();
+  if (family.vision_defaults.empty()) return {};
   const JsonValue* vision = model.root.find("vision_config");
   if (vision == nullptr || !vision->is_object()) {
     return unsupported(
         "config.json: no vision_config; a projector is made of a model's vision tower");
   }
-  CKPT_ASSIGN(model.vision.json, filled(family.vision_defaults, vision));
-  if (!family.tower.empty()) {
-    for (const ClassDefault& row : tower_named(family.tower).defaults) {
-      const auto value = number_from<uint64_t>(row.value);
-      if (value) model.vision.json.emplace(std::string(row.field), *value);
-    }
+  CKPT_SET(model.vision.json, filled(family.vision_defaults, vision));
+  if (family.tower.empty()) return {};
+  for (const ClassDefault& row : tower_named(family.tower).defaults) {
+    const auto value = number_from<uint64_t>(row.value);
+    if (value) model.vision.json.emplace(std::string(row.field), *value);
   }
-  CKPT_ASSIGN(model.text.json, filled(family.text_defaults, model.root.find("text_config")));
+  return {};
+}
+
+Status read_parts(const Checkpoint& checkpoint, ProjectorModel& model) {
+  const ProjectorFamily& family = *model.family;
+  CKPT_TRY(read_vision(model));
+  const char* text = model.root.find("llm_config") == nullptr ? "text_config" : "llm_config";
+  const bool is_flat = model.root.find(text) == nullptr && model.root.find("hidden_size");
+  CKPT_ASSIGN(model.text.json, filled(family.text_defaults, model.root.find(text)));
   const JsonValue* audio = model.root.find("audio_config");
   model.audio.json = JsonValue::object();
   if (!family.audio_defaults.empty() && audio != nullptr && !audio->empty()) {
@@ -94,8 +94,8 @@ Status read_parts(const Checkpoint& checkpoint, ProjectorModel& model) {
   CKPT_ASSIGN(model.root.json, filled(family.root_defaults, &model.root.json));
   CKPT_ASSIGN(model.preprocessor.json, read_preprocessor(checkpoint));
   CKPT_ASSIGN(model.is_of_nvfp4, says_nvfp4(checkpoint));
-  const bool is_flat = model.text.find("hidden_size") == nullptr;
-  CKPT_ASSIGN(model.text_width, (is_flat ? model.root : model.text).count("hidden_size"));
+  const bool has_width = !is_flat && model.text.find("hidden_size") != nullptr;
+  CKPT_ASSIGN(model.text_width, (!has_width ? model.root : model.text).count("hidden_size"));
   return {};
 }
 
@@ -140,6 +140,13 @@ Result<std::vector<float>> ConfigPart::reals(std::string_view fields) const {
   return wrong_kind(*this, fields, *found, "a list of numbers");
 }
 
+Result<uint64_t> inverse_of(const ConfigPart& part, std::string_view field) {
+  constexpr double kLeast = 1e-6;
+  CKPT_ASSIGN(const double ratio, part.real(field));
+  if (ratio >= kLeast) return static_cast<uint64_t>(1.0 / ratio);
+  return corrupt("{}: {} is {}; expected more than 0", part.where, field, ratio);
+}
+
 Result<ProjectorModel> read_projector_model(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(const auto root, read_object(checkpoint, "config.json"));
   if (!root) {
@@ -154,8 +161,8 @@ Result<ProjectorModel> read_projector_model(const Checkpoint& checkpoint) {
   model.preprocessor.where = "preprocessor_config.json";
   model.family = find_projector_family(*root);
   if (model.family == nullptr) {
-    return unsupported("config.json: {} has no projector here; those that have one: {}",
-                       architecture_of(*root), architectures_known());
+    return unsupported_hint("ckpt list families", "config.json: {} has no projector here",
+                            architecture_of(*root));
   }
   CKPT_TRY(read_parts(checkpoint, model));
   if (model.family->complete != nullptr) CKPT_TRY(model.family->complete(checkpoint, model));

@@ -4,7 +4,6 @@
 // models/pixtral/configuration_pixtral.py. Like the converter, this takes the embedding of
 // [IMG_BREAK] only if the embedding's name lacks "language_model."; released folders have it.
 #include "core/model/json_documents.h"
-#include "models/models.h"
 #include "transforms/to_mmproj/families/families.h"
 
 namespace ckpt {
@@ -73,21 +72,11 @@ Status complete_pixtral(const Checkpoint& checkpoint, ProjectorModel& model) {
   return {};
 }
 
-Status add_pixtral_keys(const ProjectorModel& model, Metadata& metadata) {
-  CKPT_ASSIGN(const double epsilon, model.vision.real("layer_norm_eps"));
-  metadata.append("clip.vision.attention.layer_norm_epsilon", MetaValue::f32(epsilon));
-  CKPT_ASSIGN(const std::string activation, model.vision.word("hidden_act"));
-  if (activation != "silu" && activation != "gelu") {
-    return unsupported("{}: hidden_act is '{}'; llama.cpp has silu and gelu", model.vision.where,
-                       activation);
-  }
-  metadata.append(fmt::format("clip.use_{}", activation), MetaValue::boolean(true));
-  if (model.root.find("spatial_merge_size") != nullptr) {
-    CKPT_ASSIGN(const uint64_t merged, model.root.count("spatial_merge_size"));
-    metadata.append("clip.vision.spatial_merge_size", MetaValue::u32(merged));
-  }
-  return {};
-}
+constexpr TowerKey kPixtralKeys[] = {
+    kEpsilonKey,
+    kActivationKey,
+    {kMergeKey.key, MetaType::kU32, "spatial_merge_size", &ProjectorModel::root, true},
+};
 
 }  // namespace
 
@@ -99,9 +88,9 @@ const ProjectorFamily kMistral3Projector = {
     .root_defaults = R"({"spatial_merge_size": 2})",
     .text_defaults = kMistralTextDefaults,
     .prefixes = kPixtralPrefixes,
-    .names = kPixtralTower,
+    .names = {kPixtralTower},
     .complete = complete_pixtral,
-    .add_keys = add_pixtral_keys,
+    .keys = kPixtralKeys,
 };
 
 const ProjectorFamily kLlavaProjector = {
@@ -111,9 +100,9 @@ const ProjectorFamily kLlavaProjector = {
     .tower = "pixtral",
     .text_defaults = kMistralTextDefaults,
     .prefixes = kPixtralPrefixes,
-    .names = kPixtralTower,
+    .names = {kPixtralTower},
     .complete = complete_pixtral,
-    .add_keys = add_pixtral_keys,
+    .keys = kPixtralKeys,
 };
 
 }  // namespace ckpt

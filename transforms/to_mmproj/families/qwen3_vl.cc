@@ -56,15 +56,15 @@ Status complete_qwen3_vl(const Checkpoint&, ProjectorModel& model) {
   return {};
 }
 
+// The converter takes the language model's epsilon; the tower's own is nowhere in the
+// configuration.
+constexpr TowerKey kQwen3VlKeys[] = {
+    kGeluKey,
+    {kMergeKey.key, MetaType::kU32, "spatial_merge_size", &ProjectorModel::vision, true},
+    {kEpsilonKey.key, MetaType::kF32, "rms_norm_eps", &ProjectorModel::text},
+};
+
 Status add_qwen3_vl_keys(const ProjectorModel& model, Metadata& metadata) {
-  metadata.append("clip.use_gelu", MetaValue::boolean(true));
-  if (model.vision.find("spatial_merge_size") != nullptr) {
-    CKPT_ASSIGN(const uint64_t merged, model.vision.count("spatial_merge_size"));
-    metadata.append("clip.vision.spatial_merge_size", MetaValue::u32(merged));
-  }
-  // The converter uses the language model's; the configuration lacks the tower's own.
-  CKPT_ASSIGN(const double epsilon, model.text.real("rms_norm_eps"));
-  metadata.append("clip.vision.attention.layer_norm_epsilon", MetaValue::f32(epsilon));
   CKPT_ASSIGN(const uint64_t layers, model.vision.count("depth"));
   std::vector<bool> reads(layers, false);
   for (const uint64_t layer : model.deepstack) reads[layer] = true;
@@ -84,8 +84,9 @@ constexpr ProjectorFamily qwen3_vl(std::string_view architectures, std::string_v
       .tower = tower,
       .text_defaults = text,
       .prefixes = kQwen3VlPrefixes,
-      .names = kQwen3VlTower,
+      .names = {kQwen3VlTower},
       .complete = complete_qwen3_vl,
+      .keys = kQwen3VlKeys,
       .add_keys = add_qwen3_vl_keys,
   };
 }

@@ -75,7 +75,8 @@ std::span<const ProjectionGroup> projection_groups() { return kProjectionGroups;
 
 const ProjectionGroup* group_with(std::string_view word) {
   const auto* found = std::ranges::find_if(
-      kProjectionGroups, [word](const auto& row) { return std::ranges::count(row.parts(), word) != 0; });
+      kProjectionGroups,
+      [word](const auto& row) { return std::ranges::count(row.parts(), word) != 0; });
   return found == std::end(kProjectionGroups) ? nullptr : found;
 }
 

@@ -163,7 +163,7 @@ class FileHasher {
 
 Status hash_files(const std::vector<std::filesystem::path>& files, const HashOptions& options,
                   const std::function<Status(size_t, Result<std::string>)>& done) {
-  return FileHasher(files, options, done).run();
+  return files.empty() ? Status() : FileHasher(files, options, done).run();
 }
 
 }  // namespace ckpt

@@ -4,8 +4,8 @@
   functions  at most 60 lines, 5 parameters and 3 blocks of control statements inside one another; a
              lambda is counted by itself
   comments   a source, header, script or document of ours that a comment names exists
-  literals   outside models/ and the tables of projectors at most MODEL_LITERALS string literals name modules, tensors
-             or fields of config.json: code asks models/ for such facts; whoever removes some lowers the number
+  literals   outside models/ at most MODEL_LITERALS string literals name modules, tensors or fields of config.json:
+             code asks models/ for such facts; whoever removes some lowers the number
 
 usage: source_limits.py ROOT             prints each breach as "file:line: limit" and exits 1
        source_limits.py --planted ROOT   must see each breach in a source of its own, and none in others
@@ -25,7 +25,7 @@ TOKEN = re.compile(r"""
   | [A-Za-z_]\w* | [0-9](?:[\w.]|'[0-9a-fA-F])* | ->|:: | [^\s\w]""", re.X | re.S | re.M)
 NAMED = re.compile(r"(?<![\w./*<{}-])((?:[\w-]+/)*[a-z0-9][\w-]*\.(?:cc|h)|(?:%s)/[\w/-]+\.(?:py|sh|md|txt|cmake))\b(?![\w(])"
                    % "|".join(set(FOLDERS) - {"models"}))  # models/*.py are transformers' and vLLM's
-MODEL_LITERALS = 864
+MODEL_LITERALS = 985
 NAMES_OF_MODELS = re.compile(
     r"self_attn|\bmlp\b|[qkv]_proj|o_proj|gate_proj|up_proj|down_proj|gate_up|qkv|in_proj|out_proj|lm_head|embed_tokens"
     r"|experts|shared_expert|attn_[a-z]|ffn_|\bblk\.|token_embd|output_norm|vision_tower|language_model|\bvisual\b"
@@ -211,7 +211,7 @@ def model_literals(texts):
     """Counts literals that name parts of models, for each file outside models/."""
     found = {}
     for name, text in texts.items():
-        if not name.startswith(("models/", "transforms/to_mmproj/families/", "tests/", "bench/", "fuzz/")):
+        if not name.startswith(("models/", "tests/", "bench/", "fuzz/")):
             code = re.sub(r"^#include.*$|//.*$", "", text, flags=re.M)
             found[name] = sum(bool(NAMES_OF_MODELS.search(each)) for each in re.findall(r'"((?:[^"\\\n]|\\.)*)"', code))
     return found

@@ -1,3 +1,4 @@
+// Groups files into chains of hashes: the sizes of the pieces, the threads, and the order of files.
 #include "core/engine/hash_files.h"
 
 #include <algorithm>

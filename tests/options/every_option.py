@@ -51,6 +51,7 @@ VALUES = {
     "target-bits": ["4.6"],
     "sensitivity": ["TESTDATA/sensitivity/kld_results.csv"],
     "like": ["llama", "qwen3_5"],
+    "weights": ["model", "master"],
 }
 # Options that only have meaning with another option, which is in the line they are added to.
 BESIDE = {"mmproj-type": ["--mmproj", "beside.gguf"], "base": ["--for", "vllm-0.17"], "moments": ["--search", "best"],

@@ -17,6 +17,7 @@ import tempfile
 from llama_cpp_library import logits
 
 NOT_TAKEN = {
+    "ultravox": "only its projector is converted",
     "deepseek-v32": "GGML_ASSERT(ggml_can_mul_mat(a, b)): heads of the indexer that are too small",
     "dots1": "'blk.0.attn_k.weight' has wrong shape: it expects as many heads of keys as of queries",
     "ling2": "'blk.0.attn_qkv.weight' has wrong shape: heads that are together wider than the model",

@@ -1,3 +1,4 @@
+// The table of joined projections, and the groups that only some families have.
 #include "models/projections.h"
 
 #include <algorithm>

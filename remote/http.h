@@ -3,7 +3,7 @@
 //   HttpRequest ─▶ http_send ─▶ HttpResponse        one libcurl handle per thread, from a pool
 //                    │ 301 302 303 307 308   followed here: same scheme, no credentials to others
 //                    │ 408 429 5xx, resets   repeated after the time in Retry-After or ratelimit
-//                    └ interrupted range     continued where it ended, if the file is the same
+//                    └ interrupted transfer  continued at the last byte, if the file is the same
 //
 // Without libcurl (-DCKPT_REMOTE=OFF) each request fails with an explanation.
 #pragma once

@@ -48,7 +48,7 @@ class RemoteSource final : public ByteSource {
     const std::string content = file_.sha256 + file_.git_id + version_.text();
     const std::string identity = sha256_of(root_->pinned() + "\n" + path_ + "\n" + content);
     std::from_chars(identity.data(), identity.data() + 15, state_.inode, 16);
-    // Plans compare times, not inodes, so the identity is also stored as time.
+    // A plan notices a changed file by its time, and ignores the inode: so both hold the identity.
     state_.modified_ns = content.empty() ? kTimeUnknown : static_cast<int64_t>(state_.inode);
     state_.size_bytes = size_bytes();
     state_.has_listed_digest = has_digest();

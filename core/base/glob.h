@@ -2,8 +2,8 @@
 //
 //   "*.layers.[0-3].mlp*"     runs  ".layers." set ".mlp"    open at the start and at the end
 //
-// A "]" directly after the opening bracket is a member of the set; a "[" that is never closed
-// represents itself. Patterns and names come from files. Each run is searched once, from the end of
+// A "]" directly after the "[" that opens a set is a member of it; a "[" that no "]" closes matches
+// the character "[". Patterns and names come from files. Each run is searched once, from the end of
 // the previous run, without backtracking, so that time grows with the sum of the sizes of pattern
 // and name, not with their product. Lists of globs are indexed by parts that matching names must
 // contain, instead of being tried one by one.

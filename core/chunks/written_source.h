@@ -1,5 +1,5 @@
-// Provides values that earlier steps compute as the bytes that would be written now, so that a
-// following step gives the same result as it would in another command, from the file.
+// Encodes what earlier steps compute into the bytes that a file would have. A step that reads these
+// bytes gives the same result as in a second command that reads the written file.
 //
 //   Recoded   from ─ decode, operations, encode ─▶ codes, scales, ...     when the plan is executed
 //   Stored    one source per part, which does this whenever it is read

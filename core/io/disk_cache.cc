@@ -67,7 +67,7 @@ bool DiskCache::take(const ByteSource& source, uint64_t offset_bytes, std::span<
   return is_read;
 }
 
-// If the file system cannot make holes, the room stays occupied.
+// Gives the bytes back to the file system by a hole in the file, or keeps them if it has no holes.
 void DiskCache::release(uint64_t place, uint64_t size_bytes) {
   const int how = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
   const bool is_free = ::fallocate(file_.get(), how, static_cast<off_t>(place),

@@ -121,9 +121,9 @@ Status carry_out_one(const std::filesystem::path& path, const JournalLine& line,
 
 // kCopied: the user states that it was copied together with its checkpoint.
 enum class JournalFrom : uint8_t { kHere, kCopied };
-// Finishes an earlier patch if it was decided, and removes its leftovers if not. Fails: as
-// carry_out and lock_staging; kUsage for a journal that was not written here, by this user, for
-// files of the checkpoint. Returns the state that was found.
+// Finishes an earlier patch if it was decided, and removes its leftovers if not. Returns the state
+// in which the earlier patch was. Fails: as carry_out and lock_staging; kUsage for a journal of
+// another user, one that names other files than the checkpoint's, and one that was copied here.
 Result<PatchState> recover_patch(const std::filesystem::path& path, const FileFilter& belongs,
                                  const StepHook& hook = {}, JournalFrom from = JournalFrom::kHere);
 

@@ -36,7 +36,7 @@ struct Sha256Kernel {
   size_t worth_from;  // fewer chains are faster with the next kernel, or alone
   Sha256Function* add;
 };
-// Those for this processor and simd_target(), most chains first.
+// The kernels that this processor and simd_target() can run; those with most chains come first.
 std::span<const Sha256Kernel> sha256_kernels();
 
 }  // namespace ckpt

@@ -3,7 +3,7 @@
 //
 //   plan as nvfp4 ──▶ layers that became NVFP4, grouped as servers join them (q, k and v; gate and
 //   up; all experts of a layer) ──▶ sampled error of NVFP4 and FP8 ──▶ one type per group
-//   ──▶ --fp8 and --keep for the layers that do not become NVFP4
+//   ──▶ the options --fp8 and --keep, with the layers that become FP8 or stay as they are
 //
 // Sizes are either those of all files of OUT, exact from plans, or effective bits as ModelOpt
 // counts them: all linear layers and convolutions, NVFP4 4.5, FP8 8, others 16 bits.

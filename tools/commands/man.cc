@@ -1,6 +1,5 @@
 // ckpt man [COMMAND]: writes the manual pages that packages install, for users who have only the
-// binary. Pages are made from what commands declare (the texts of --help) and the lists of types,
-// steps and profiles.
+// binary. The pages consist of the texts of --help, and of the lists of types, steps and profiles.
 #include <fmt/ranges.h>
 
 #include <algorithm>

@@ -114,7 +114,7 @@ Status publish_below(const OpenFolder& folder, const OpenFolder& parent,
   return folder.publish_mode({});
 }
 
-// The real path of the folder for --lfs, without a slash at its end.
+// Returns the path in --lfs with its links resolved and without a slash at its end.
 fs::path lfs_place(const fs::path& lfs) {
   fs::path place = real_place(lfs);
   return place.has_filename() ? place : place.parent_path();

@@ -50,7 +50,7 @@ bool is_linear(const Tensor& tensor) {
   return !ends_with_any(tensor.name, kOtherWeights);
 }
 
-// The vLLM name of a module with stacked experts; empty for other tensors.
+// Returns vLLM's name of the module whose experts `tensor` stacks; empty for other tensors.
 std::string stack_of(const Tensor& tensor) {
   if (tensor.shape.size() != 3) return {};
   const size_t experts = tensor.name.find(".experts.");

@@ -168,8 +168,8 @@ class AdapterConfigReader {
     return {};
   }
 
-  // Reads the options that the adapter's method has, if it is not LoRA: numbers, and flags as 0 or
-  // 1.
+  // Reads the options of a method other than LoRA from adapter_config.json as numbers; a flag is 0
+  // or 1.
   Status read_options() {
     for (const auto& [key, value] : root_.members()) {
       if (!has_word(out_.method->keys, key)) continue;

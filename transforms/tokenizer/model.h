@@ -1,4 +1,4 @@
-// Facts about a tokenizer from other files of its model.
+// The model's tokenizer as config.json, generation_config.json and the embedding describe it.
 #pragma once
 
 #include <optional>

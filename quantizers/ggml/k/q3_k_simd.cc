@@ -7,10 +7,10 @@
 //   five times, for each x:  p = P - (w x) l;  q = Q - (w l) l;  n = clamp(round(x q / p), -4, 3)
 //     if p > 0, n != l, and with n (p' ^2) Q > (P^2) q':  l = n, P = p', Q = q'
 //
-// While nothing changes, P and Q stay, and the tests of all x are independent. So each group is
-// first tested without any change; four in five sub-blocks pass and are done. The others of a batch
-// are collected into full groups and run step by step, four groups at a time, since each step waits
-// for the previous division.
+// P and Q stay as they are until some l changes, so the tests of all x are independent until then.
+// Each group is therefore tested for changes first; four in five sub-blocks need none and are done.
+// The others of a batch are collected into full groups, which run step by step. Four groups run at
+// a time, because each step waits for the division of the step before.
 //
 // Note: a lane without changes in one sweep stays unchanged in later ones, so a group runs until
 // none of its lanes changes. x q / p may be huge: the rounding is ggml's full one.

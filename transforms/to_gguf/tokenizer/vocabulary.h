@@ -15,7 +15,7 @@
 
 namespace ckpt {
 
-// The score of a token that no merge makes, if scores are positions of merges.
+// Where the scores of tokens are positions in the list of merges: that of a token in no merge.
 inline constexpr float kNeverMergedScore = -1e6f;
 
 struct TokenizerOptions {

@@ -52,8 +52,9 @@ Fix fix_for_lists(const Subject& on, std::string_view what) {
 bool is_shape_kept(const Subject& on, const Module& module) {
   const std::string& method = on.quantization()->method;
   if (module.form == Form::kFp8) return true;
-  const auto dtype = module.weight == nullptr ? std::nullopt : plain_dtype(*module.weight->codec);
-  return module.form == Form::kOther && method != "bitsandbytes" && method != "torchao" &&
+  if (module.weight == nullptr || module.form != Form::kOther) return false;
+  const Dtype dtype = plain_dtype(*module.weight->codec).value_or(Dtype::kF32);
+  return method != "bitsandbytes" && method != "torchao" &&
          (dtype == Dtype::kF8E4M3 || dtype == Dtype::kI8);
 }
 

@@ -22,6 +22,11 @@ std::string file_of_module(std::string_view path, std::string_view file) {
   return fmt::format("{}{}{}", path, path.ends_with('/') ? "" : "/", file);
 }
 
+// A number of a pair; UINT64_MAX if `pair` is not a pair of whole numbers.
+uint64_t number_at(const JsonValue& pair, size_t index) {
+  return pair.size() == 2 ? whole(pair[index]).value_or(UINT64_MAX) : UINT64_MAX;
+}
+
 // Reads the only tensor in a module's safetensors file.
 Result<Tensor> read_weight(const Document& file, Codecs codecs) {
   const std::string& text = file.text();
@@ -41,13 +46,11 @@ Result<Tensor> read_weight(const Document& file, Codecs codecs) {
   const JsonValue& entry = object_in(header, kDenseWeight);
   const JsonValue& shape = list_in(entry, "shape");
   const JsonValue& range = list_in(entry, "data_offsets");
-  const auto rows = shape.size() == 2 ? whole(shape[0]) : std::nullopt;
-  const auto columns = shape.size() == 2 ? whole(shape[1]) : std::nullopt;
-  const auto begin = range.size() == 2 ? whole(range[0]) : std::nullopt;
-  const auto end = range.size() == 2 ? whole(range[1]) : std::nullopt;
+  const uint64_t rows = number_at(shape, 0), columns = number_at(shape, 1);
+  const uint64_t begin = number_at(range, 0), end = number_at(range, 1);
   const uint64_t held = text.size() - kHeaderStart - size;
-  const bool is_matrix = rows && columns && *rows <= UINT32_MAX && *columns <= UINT32_MAX;
-  if (!is_matrix || !begin || !end || *begin > *end || *end > held) {
+  const bool is_matrix = rows <= UINT32_MAX && columns <= UINT32_MAX;
+  if (!is_matrix || begin > end || end > held) {
     return corrupt("{}: no matrix '{}'", file.path, kDenseWeight);
   }
   const std::string_view dtype = text_in(entry, "dtype");
@@ -57,13 +60,13 @@ Result<Tensor> read_weight(const Document& file, Codecs codecs) {
                        kDenseWeight, dtype);
   }
   const uint64_t width = type == Dtype::kF32 ? 4 : 2;
-  if (*end - *begin != *rows * *columns * width) {
+  if (end - begin != rows * columns * width) {
     return corrupt("{}: '{}' has {} bytes; its shape is [{}, {}]", file.path, kDenseWeight,
-                   *end - *begin, *rows, *columns);
+                   end - begin, rows, columns);
   }
-  const auto bytes = std::as_bytes(std::span(text)).subspan(kHeaderStart + size + *begin);
-  return make_tensor(file.path, {*rows, *columns}, plain_codec(codecs, type),
-                     {bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(*end - *begin)});
+  const auto bytes = std::as_bytes(std::span(text)).subspan(kHeaderStart + size + begin);
+  return make_tensor(file.path, {rows, columns}, plain_codec(codecs, type),
+                     {bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(end - begin)});
 }
 
 }  // namespace

@@ -41,8 +41,7 @@ Result<SharedSource> open_document(const fs::path& folder, const std::string& pa
   CKPT_ASSIGN(const OpenFolder opened, OpenFolder::open(*root));
   auto file = opened.open_file(target.lexically_relative(*root).string(), O_RDONLY | O_NONBLOCK);
   if (!file) {
-    std::string& hint = file.error().hint;
-    if (hint.starts_with("another OUT")) hint.clear();
+    if (file.error().remedy == Remedy::kOtherOut) file.error().hint.clear();
     return Failure(std::move(file.error()));
   }
   return open_file(std::move(*file), named);

@@ -288,12 +288,23 @@ void each_scheme(const Subject& on, const Profile& profile, Act act) {
   }
 }
 
+// Whether the profile takes the scheme when sparsity_config, which says that no value is left out,
+// is gone.
+bool is_taken_without_sparsity(const CheckContext& context, const StatedScheme& scheme) {
+  const std::string* sparsity = find_mapped(scheme.facts, "sparsity");
+  if (sparsity == nullptr || *sparsity != "dense") return false;
+  Facts facts = scheme.facts;
+  facts["sparsity"] = facts["structure"] = "none";
+  const std::string_view method = context.on.quantization()->method;
+  return answer_of(context.profile, method, facts).fault.empty();
+}
+
 void check_schemes_taken(const CheckContext& context) {
   each_scheme(
       context.on, context.profile, [&](const StatedScheme& scheme, const SchemeAnswer& answer) {
         if (answer.fault.empty()) return;
         std::optional<Fix> fix;
-        if (answer.fault.starts_with("sparsity is dense")) {
+        if (is_taken_without_sparsity(context, scheme)) {
           fix = Fix{"config:remove=quantization_config.sparsity_config", {}, {}, false, 0};
         } else if (!context.on.packed.unread.empty() || !context.on.packed.fault.empty()) {
           fix = advised("ckpt convert BASE OUT --to fp8");  // ckpt cannot decode the codes

@@ -25,12 +25,26 @@ enum class ErrorCode : uint8_t {
   kInterrupted,  // nobody: Ctrl-C
 };
 
+// The kinds of hints. A caller whose command lacks that option gives another hint instead.
+enum class Remedy : uint8_t { kOther, kForce, kOtherOut, kRemoval, kTokenizer, kKeep };
+
+// Advice about the next command, without "Try:"; may be empty.
+struct Hint {
+  std::string text = {};
+  Remedy remedy = Remedy::kOther;
+
+  Hint() = default;
+  Hint(std::string words, Remedy kind = Remedy::kOther) : text(std::move(words)), remedy(kind) {}
+  Hint(const char* words, Remedy kind = Remedy::kOther) : text(words), remedy(kind) {}
+};
+
 struct Error {
   ErrorCode code = ErrorCode::kCorrupt;
   std::string where;  // "out/model.safetensors: tensor 'lm_head.weight'", outermost place first
   std::string what;   // what was found; what was expected. No final period.
-  std::string hint;   // what to try next, without "Try:"; may be empty
+  std::string hint;   // see Hint
   bool is_missing = false;  // a file or folder that the command names does not exist
+  Remedy remedy = Remedy::kOther;  // what `hint` asks for
 
   // Returns the same error with `place` before `where`, unless the text already starts with it:
   // "m/config.json" needs no "m:" before it.
@@ -91,25 +105,27 @@ template <class... Args>
 
 // Does the same as fail(), and adds what to try next.
 template <class... Args>
-[[nodiscard]] Failure fail_with_hint(ErrorCode code, std::string hint,
-                                     fmt::format_string<Args...> format, Args&&... args) {
-  return Failure(
-      Error{code, {}, fmt::format(format, std::forward<Args>(args)...), std::move(hint)});
+[[nodiscard]] Failure fail_with_hint(ErrorCode code, Hint hint, fmt::format_string<Args...> format,
+                                     Args&&... args) {
+  return Failure(Error{code,
+                       {},
+                       fmt::format(format, std::forward<Args>(args)...),
+                       std::move(hint.text),
+                       false,
+                       hint.remedy});
 }
 
 // The most frequent codes with a hint.
 template <class... Args>
-[[nodiscard]] Failure misuse_hint(std::string hint, fmt::format_string<Args...> format,
-                                  Args&&... args) {
+[[nodiscard]] Failure misuse_hint(Hint hint, fmt::format_string<Args...> format, Args&&... args) {
   return fail_with_hint(ErrorCode::kUsage, std::move(hint), format, std::forward<Args>(args)...);
 }
 template <class... Args>
-[[nodiscard]] Failure corrupt_hint(std::string hint, fmt::format_string<Args...> format,
-                                   Args&&... args) {
+[[nodiscard]] Failure corrupt_hint(Hint hint, fmt::format_string<Args...> format, Args&&... args) {
   return fail_with_hint(ErrorCode::kCorrupt, std::move(hint), format, std::forward<Args>(args)...);
 }
 template <class... Args>
-[[nodiscard]] Failure unsupported_hint(std::string hint, fmt::format_string<Args...> format,
+[[nodiscard]] Failure unsupported_hint(Hint hint, fmt::format_string<Args...> format,
                                        Args&&... args) {
   return fail_with_hint(ErrorCode::kUnsupported, std::move(hint), format,
                         std::forward<Args>(args)...);

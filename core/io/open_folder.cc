@@ -54,10 +54,10 @@ Failure OpenFolder::failure(const std::string& name, const char* doing, int erro
     return corrupt("{}: a link is in the way; links are not followed", shown);
   }
   const bool is_denied = error == EACCES || error == EROFS || error == EPERM;
-  const char* hint =
-      is_denied ? denied_hint(shown, error, "another OUT, in a folder that you may write to")
-      : error == EMFILE ? "ulimit -n 4096"
-                        : "";
+  const Hint elsewhere("another OUT, in a folder that you may write to", Remedy::kOtherOut);
+  const Hint hint = is_denied         ? denied_hint(shown, error, elsewhere)
+                    : error == EMFILE ? "ulimit -n 4096"
+                                      : "";
   return fail_with_hint(ErrorCode::kIo, hint, "{}: {}: {}", shown, doing, std::strerror(error));
 }
 
@@ -248,7 +248,7 @@ Status OpenFolder::rename(const std::string& from, const std::string& to, bool m
   };
   if (try_with(may_replace ? 0 : RENAME_NOREPLACE)) return {};
   if (!may_replace && errno == EEXIST) {
-    return misuse_hint("--force to replace it, or another OUT",
+    return misuse_hint({"--force to replace it, or another OUT", Remedy::kForce},
                        "{}: exists already; expected a new OUT", (path_ / to).string());
   }
   // Some network file systems do not know the flag.

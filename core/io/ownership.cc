@@ -76,11 +76,11 @@ bool is_ours(const fs::path& path, const struct stat& status, Guard guard) {
 Status require_ours(const fs::path& path, const struct stat& status, Guard guard) {
   if (is_ours(path, status, guard)) return {};
   if (!is_ours(path, status, Guard::kOwner)) {
-    return misuse_hint("another OUT, in a folder that only you may write to",
+    return misuse_hint({"another OUT, in a folder that only you may write to", Remedy::kOtherOut},
                        "{}: belongs to user {}; expected what a run of this user ({}) has left",
                        path.string(), status.st_uid, ::geteuid());
   }
-  return misuse_hint(fmt::format("rm -r {}", shell_path(path.string())),
+  return misuse_hint({fmt::format("rm -r {}", shell_path(path.string())), Remedy::kRemoval},
                      "{}: writable by others (mode {:o}); expected writable by this user alone",
                      path.string(), status.st_mode & 07777);
 }

@@ -33,7 +33,7 @@ mode_t mask_of_process() {
   return mask;
 }
 
-const char* denied_hint(const fs::path& path, int error, const char* hint) {
+Hint denied_hint(const fs::path& path, int error, const Hint& hint) {
   const mode_t closed = mask_of_process() & S_IRWXU;
   if (error != EACCES || closed == 0) return hint;
   struct stat status {};
@@ -43,17 +43,17 @@ const char* denied_hint(const fs::path& path, int error, const char* hint) {
     denying = parent_of(denying);
   }
   const bool is_of_umask = status.st_uid == ::geteuid() && (status.st_mode & closed) == 0;
-  return is_of_umask ? "umask 022, before the command" : hint;
+  return is_of_umask ? Hint("umask 022, before the command") : hint;
 }
 
-Failure io_failure(const fs::path& path, const char* doing, int error, const char* hint_if_denied) {
+Failure io_failure(const fs::path& path, const char* doing, int error, const Hint& hint_if_denied) {
   // Limits are reported elsewhere. This function only handles errors that name the operation.
   if (error == EDQUOT || error == EFBIG) return write_failure(path, error, doing);
   const bool is_denied = error == EACCES || error == EROFS || error == EPERM;
-  const char* hint = is_denied               ? denied_hint(path, error, hint_if_denied)
-                     : error == EMFILE       ? "ulimit -n 4096"
-                     : error == ENAMETOOLONG ? "a shorter name"
-                                             : "";
+  const Hint hint = is_denied               ? denied_hint(path, error, hint_if_denied)
+                    : error == EMFILE       ? "ulimit -n 4096"
+                    : error == ENAMETOOLONG ? "a shorter name"
+                                            : "";
   Failure out = fail_with_hint(ErrorCode::kIo, hint, "{}: {}: {}", path.string(), doing,
                                std::strerror(error));
   out.value().is_missing = error == ENOENT;

@@ -16,11 +16,11 @@ namespace ckpt {
 mode_t mask_of_process();
 // Returns `hint` for the errno of a denied `path`, or, if the umask of the process denied its own
 // user access, a hint to change it.
-const char* denied_hint(const std::filesystem::path& path, int error, const char* hint);
+Hint denied_hint(const std::filesystem::path& path, int error, const Hint& hint);
 
 // The error kIo: "PATH: DOING: text of errno", with `hint` if the system denied access.
 Failure io_failure(const std::filesystem::path& path, const char* doing, int error,
-                   const char* hint_if_denied = "");
+                   const Hint& hint_if_denied = {});
 
 // The error kIo: `path` cannot be opened. For a dangling link it names the target, and in the Hub's
 // cache the hint downloads the model again.

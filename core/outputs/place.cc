@@ -47,8 +47,9 @@ Status refuse_existing(const fs::path& path, bool is_folder) {
   const auto type = fs::symlink_status(path, ignored).type();
   const bool is_replaceable =
       type == fs::file_type::regular || (is_folder && type == fs::file_type::directory);
-  return misuse_hint(is_replaceable ? "--force to replace it, or another OUT" : "another OUT",
-                     "{}: exists already; expected a new OUT", path.string());
+  const Hint hint = is_replaceable ? Hint("--force to replace it, or another OUT", Remedy::kForce)
+                                   : Hint("another OUT", Remedy::kOtherOut);
+  return misuse_hint(hint, "{}: exists already; expected a new OUT", path.string());
 }
 
 Status check_place(const Output& output, bool force) {
@@ -62,7 +63,7 @@ Status check_place(const Output& output, bool force) {
   const int denied = denied_in(output.goes_into ? output.path : parent_of(output.path));
   if (denied == 0) return {};
   return io_failure(partial_path(output), "cannot be made", denied,
-                    "another OUT, in a folder that you may write to");
+                    {"another OUT, in a folder that you may write to", Remedy::kOtherOut});
 }
 
 Status check_temporary_folder(const Output& output,
@@ -90,7 +91,7 @@ Status check_temporary_folder(const Output& output) {
   const fs::path ledger = partial_path(output).string() + ".ledger";
   CKPT_ASSIGN(const bool has_ledger, is_there(ledger));
   if (has_ledger) {
-    return misuse_hint("another OUT, or that command again",
+    return misuse_hint({"another OUT, or that command again", Remedy::kOtherOut},
                        "{}: belongs to another unfinished command (see {})",
                        partial_path(output).string(), ledger.string());
   }

@@ -29,7 +29,7 @@ Failure staging_failure(const fs::path& path, const char* doing, int error) {
 
 // Replaces hints at OUT, which a patch in place does not have.
 Failure without_out(Error error) {
-  if (error.hint.starts_with("another OUT")) error.hint = kElsewhere;
+  if (error.remedy == Remedy::kOtherOut) error.hint = kElsewhere;
   return Failure(std::move(error));
 }
 
@@ -61,7 +61,7 @@ Status require_own(const fs::path& target, const fs::path& path) {
                        path.string(), *other, target.string(), ::geteuid());
   }
   Error error = std::move(ours.error());
-  if (error.hint.starts_with("rm -r")) {
+  if (error.remedy == Remedy::kRemoval) {
     const std::string where = shell_path(staging.string());
     error.hint = is_decided && *is_decided
                      ? fmt::format("chmod -R go-w {}, if nobody else wrote there", where)

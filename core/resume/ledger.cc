@@ -29,7 +29,8 @@ constexpr size_t kSumDigits = 16;
 constexpr uint64_t kMaxLedgerBytes = uint64_t{1} << 30;
 
 Failure ledger_failure(const fs::path& path, const char* doing, int error) {
-  return io_failure(path, doing, error, "another OUT, in a folder that you may write to");
+  return io_failure(path, doing, error,
+                    {"another OUT, in a folder that you may write to", Remedy::kOtherOut});
 }
 
 std::string sum_of(std::string_view batch) { return sha256_of(batch).substr(0, kSumDigits); }

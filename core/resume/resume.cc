@@ -117,11 +117,11 @@ Status Resume::refuse(const fs::path& ledger, const LedgerHead& found,
   const std::string partial = ledger.stem().string();
   const std::string changed = changed_input(found.inputs, head.inputs, true);
   if (same_paths(found.inputs, head.inputs) && !changed.empty()) {
-    return misuse_hint("--force to start over", "{}: begun before its input changed: {}", partial,
-                       changed);
+    return misuse_hint({"--force to start over", Remedy::kForce},
+                       "{}: begun before its input changed: {}", partial, changed);
   }
   if (command_from_here(found) == head.command) {
-    return misuse_hint("--force to start over",
+    return misuse_hint({"--force to start over", Remedy::kForce},
                        "{}: begun by the same command when it planned something else: documents of "
                        "the input or the version of ckpt have changed",
                        partial);

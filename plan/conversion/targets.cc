@@ -303,7 +303,7 @@ Status check_apart(const fs::path& in, const fs::path& out) {
   const fs::path source = real_place(in), target = real_place(out);
   if (source.empty() || target.empty()) return {};
   if (source == target || fs::equivalent(in, out, error)) {
-    return misuse_hint("another OUT", "{}: OUT is IN", out.string());
+    return misuse_hint({"another OUT", Remedy::kOtherOut}, "{}: OUT is IN", out.string());
   }
   if (is_within(target, source)) {
     return misuse_hint("an OUT next to IN", "{}: OUT is inside IN ({})", out.string(), in.string());
@@ -345,7 +345,7 @@ Result<std::vector<std::string>> check_places(const Plan& plan, bool force) {
     CKPT_TRY(check_place(output, true));
     const Status is_free = check_place(output, force);
     if (is_free) continue;
-    if (!is_free.error().hint.starts_with("--force")) return Failure(is_free.error());
+    if (is_free.error().remedy != Remedy::kForce) return Failure(is_free.error());
     replaced.push_back(is_free.error().text());
   }
   return replaced;

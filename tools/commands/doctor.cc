@@ -231,7 +231,7 @@ void show_files(const TypedDoctor& fix, const Patch& patch, const Console& conso
 
 // Replaces a hint at --force, which the doctor does not have, by another --out.
 Failure without_force(Error error) {
-  if (error.hint.starts_with("--force") || error.hint == "another OUT") {
+  if (error.remedy == Remedy::kForce || error.remedy == Remedy::kOtherOut) {
     error.hint = "another --out";
   }
   return Failure(std::move(error));

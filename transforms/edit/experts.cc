@@ -257,7 +257,7 @@ Result<Checkpoint> change_experts(Checkpoint checkpoint, const OptionValues& opt
                                              : fuse_experts(checkpoint, model, context.codecs);
   if (!moved) {
     // The hint names an option of exports that this step does not have.
-    if (moved.error().hint.starts_with("--keep")) moved.error().hint.clear();
+    if (moved.error().remedy == Remedy::kKeep) moved.error().hint.clear();
     return Failure(std::move(moved.error()));
   }
   CKPT_TRY(complete_expert_count(checkpoint));

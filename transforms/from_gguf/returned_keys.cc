@@ -113,10 +113,10 @@ void note_lost_keys(const ReturnedKeys& keys, const Context& context) {
 Status refuse_other_keys(const ReturnedKeys& keys) {
   if (keys.other.empty()) return {};
   const size_t more = keys.other.size() - 1;
-  return misuse_hint("--tokenizer DIR, whose tokenizer takes the place of the file's",
-                     "BASE is not the model that this file was made from: {}{}",
-                     keys.first_difference,
-                     more == 0 ? std::string() : fmt::format(", and {} more keys differ", more));
+  return misuse_hint(
+      {"--tokenizer DIR, whose tokenizer takes the place of the file's", Remedy::kTokenizer},
+      "BASE is not the model that this file was made from: {}{}", keys.first_difference,
+      more == 0 ? std::string() : fmt::format(", and {} more keys differ", more));
 }
 
 Status follow_token_ids(const Metadata& made, const Checkpoint& file, Checkpoint& folder) {

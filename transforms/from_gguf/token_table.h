@@ -10,8 +10,8 @@
 
 namespace ckpt {
 
-inline constexpr const char* kOtherTokenizer =
-    "--tokenizer DIR, a folder with the model's tokenizer";
+inline const Hint kOtherTokenizer("--tokenizer DIR, a folder with the model's tokenizer",
+                                  Remedy::kTokenizer);
 
 struct TokenTable {
   const std::vector<std::string>* tokens = nullptr;

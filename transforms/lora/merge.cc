@@ -114,6 +114,7 @@ class LoraMerge {
     std::string out = adds ? counted(weights_.added(), "product") + " added"
                            : counted(weights_.added(), "tensor") + " changed";
     if (method != nullptr) out += fmt::format(" ({})", method->name);
+    if (weights_.empty() > 0) out += fmt::format(", {} of zeros, without effect", weights_.empty());
     if (replaced_ > 0) out += fmt::format(", {} replaced", counted(replaced_, "tensor"));
     if (given_.factor != 1 && replaced_ > 0) out += ", the latter unscaled";
     return out;

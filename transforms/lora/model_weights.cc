@@ -144,6 +144,7 @@ Status ModelWeights::merge_claimed(Tensor& weight, LowRankUpdate update) {
   ++added_;
   if (skips_zeros_ && !update.magnitudes) {
     CKPT_ASSIGN(const bool adds, adds_anything(update));
+    empty_ += !adds;
     if (!adds) return {};
   }
   if (!weight.is_stored()) return merge_decoded(weight, std::move(update));

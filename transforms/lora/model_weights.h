@@ -51,6 +51,7 @@ class ModelWeights {
   // with_row_change.
   Status change(Tensor& weight, RowChange change);
   uint64_t added() const { return added_; }
+  uint64_t empty() const { return empty_; }  // of those, products of zeros that were left out
 
  private:
   struct Claim {
@@ -71,7 +72,7 @@ class ModelWeights {
   std::map<std::string, size_t, std::less<>> index_;
   std::string changer_;
   std::map<std::string, std::vector<Claim>> claims_;  // by name of the weight
-  uint64_t added_ = 0;
+  uint64_t added_ = 0, empty_ = 0;
 };
 
 // Adds the adapter's rows for new tokens to embeddings and head, sets vocab_size, and takes the

@@ -35,7 +35,7 @@ bool is_stack(const Tensor& tensor) {
 Status check_stack(const std::string& container, const ExportModel& model, Stack& stack) {
   if (stack.gate_up == nullptr || stack.down == nullptr) {
     return unsupported_hint(
-        fmt::format("--keep '{}*'", container),
+        keep_hint(container + "*"),
         "'{}' has no gate_up_proj and down_proj; other stacks of experts cannot be taken apart",
         container);
   }
@@ -49,7 +49,7 @@ Status check_stack(const std::string& container, const ExportModel& model, Stack
   stack.is_exchanged = is_exchanged && may_be_exchanged;
   if (stack.is_exchanged) return {};
   return unsupported_hint(
-      fmt::format("--keep '{}*'", container),
+      keep_hint(container + "*"),
       "'{}': gate_up_proj [{}] and down_proj [{}]; expected [E, 2I, H] and [E, H, I]", container,
       fmt::join(up, ", "), fmt::join(down, ", "));
 }
@@ -122,7 +122,7 @@ Result<Stacks> find_stacks(const Checkpoint& checkpoint, const ExportModel& mode
 Status check_kept_stacks(const Stacks& stacks, const Calibration& calibration,
                          const ExportOptions& options) {
   for (const auto& [container, stack] : stacks) {
-    const std::string hint = fmt::format("--keep '{}*'", container);
+    const Hint hint = keep_hint(container + "*");
     const std::string& name = stack.gate_up->name;
     if (options.type == ExportType::kFp8 || is_fp8_selected(name, name, options)) {
       return unsupported_hint(

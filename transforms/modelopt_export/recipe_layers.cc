@@ -89,8 +89,8 @@ Result<QuantizerState> layer_state(const QuantRecipe& recipe, const RecipeLayer&
 }
 
 Failure no_such_layer(const QuantRecipe& recipe, const RecipeLayer& layer, std::string_view what) {
-  return unsupported_hint(fmt::format("--keep '{}'", layer.module), "preset {}: '{}': {}",
-                          recipe.name, layer.module, what);
+  return unsupported_hint(keep_hint(layer.module), "preset {}: '{}': {}", recipe.name, layer.module,
+                          what);
 }
 
 }  // namespace

@@ -109,9 +109,9 @@ bool is_kept_stack(const Tensor& tensor, const ExportModel& model) {
 
 Status check_layer(const Tensor& tensor, const std::string& module, bool is_stack, ExportType type,
                    const ExportModel& model) {
-  const std::string hint = fmt::format("--keep '{}'", module);
+  const Hint hint = keep_hint(module);
   if (is_stack && !is_nvfp4(type)) {
-    return unsupported_hint(fmt::format("--keep '{}'", tensor.name),
+    return unsupported_hint(keep_hint(tensor.name),
                             "'{}': experts that stay stacked have no form in FP8; expected nvfp4",
                             tensor.name);
   }

@@ -60,6 +60,11 @@ struct Selection {
   std::vector<size_t> chosen;          // the tensors that have a module
 };
 
+// Advice to leave the layers unquantized that `glob` matches.
+inline Hint keep_hint(std::string_view glob) {
+  return {fmt::format("--keep '{}'", glob), Remedy::kKeep};
+}
+
 // Whether stacks of experts with rows and columns exchanged ([E, H, 2I], [E, I, H]) are cut too.
 // `model_type` is the language model's.
 bool takes_exchanged_experts(std::string_view model_type);

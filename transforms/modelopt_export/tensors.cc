@@ -150,7 +150,7 @@ class ExportBuilder {
           !job_.calibration.is_qat || find_weight_amax(job_.calibration, other).amax != nullptr;
       if (!was_asked) {
         return unsupported_hint(
-            fmt::format("--keep '{}*'", group.parent),
+            keep_hint(group.parent + "*"),
             "'{}' has a stored maximum and '{}', which servers join with it, has none",
             module(members[0]), other);
       }

@@ -76,12 +76,12 @@ Status check_vocabulary(const Metadata& metadata, const std::vector<Tensor>& ten
     context.note(
         "vocab_size is {}, but the embedding has {} rows; llama.cpp will not load such a file. "
         "Try: {}",
-        count, rows, advice_on_count(0, tokenizer_options_of(model, rows)));
+        count, rows, advice_on_count(0, tokenizer_options_of(model, rows)).text);
     return {};
   }
   // Tokens beyond the rows are normal if they are the padding that the converter makes.
   if (count - rows < model.family->vocabulary_multiple) return {};
-  return corrupt_hint("a tokenizer that belongs to these weights, with --tokenizer DIR",
+  return corrupt_hint(kFittingTokenizer,
                       "the vocabulary has {} tokens; the embedding '{}' has {} rows", count,
                       embedding->source_name, rows);
 }
@@ -224,6 +224,9 @@ Result<Checkpoint> to_gguf(Checkpoint input, const OptionValues& options, const 
         "{} tensors of layers for multi-token prediction are left out: "
         "llama.cpp has no use for them in this family",
         model.left_out);
+  }
+  if (!model.keeps_mtp && model.dropped_mtp == 0) {
+    context.note("mtp=no has no effect: the model has no layers for multi-token prediction");
   }
   if (like) CKPT_TRY(note_assumptions(*own_config, selected, model, context));
   CKPT_TRY(check_shapes(selected, model));

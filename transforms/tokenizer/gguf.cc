@@ -153,7 +153,7 @@ Result<Metadata> tokenizer_keys_for(const Checkpoint& gguf, const Checkpoint& do
   how.rules = family_of_donor(gguf, donor).tokenizer;
   Metadata out;
   Status added = add_tokenizer_keys(donor, how, context, out);
-  if (!added && added.error().hint.find("--tokenizer DIR") != std::string::npos) {
+  if (!added && added.error().remedy == Remedy::kTokenizer) {
     added.error().hint = "--step tokenizer:from=DIR with the source model's tokenizer";
   }
   CKPT_TRY(std::move(added));

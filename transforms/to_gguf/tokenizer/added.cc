@@ -87,7 +87,7 @@ Status take_tokenizer(const JsonValue& tokenizer, TokenAdder& adder, AddedList& 
   for (const auto& [number, token] : listed) {
     const uint64_t counted = adder.next_id(token.text);
     if (counted != number && !token.text.empty() && !adder.is_in_vocabulary(token.text)) {
-      return unsupported_hint("the tokenizer.json of the source model, --tokenizer DIR",
+      return unsupported_hint(kSourceTokenizer,
                               "tokenizer.json: added token '{}' has id {}, but {} by the order of "
                               "the list; programs give it different numbers",
                               token.text, number, counted);

@@ -16,7 +16,8 @@
 namespace ckpt {
 namespace {
 
-constexpr const char* kTokenizerHint = "the folder of the model's tokenizer, with --tokenizer DIR";
+const Hint kTokenizerHint("the folder of the model's tokenizer, with --tokenizer DIR",
+                          Remedy::kTokenizer);
 
 // Granite's code models share this vocabulary size and have no BOS (llama.cpp conversion/llama.py).
 constexpr uint64_t kNoBosVocabulary = 49152;

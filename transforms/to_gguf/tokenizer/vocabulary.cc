@@ -43,7 +43,7 @@ Result<std::vector<TextById>> base_tokens(const TokenLists& lists) {
   const auto same_id = [](const TextById& a, const TextById& b) { return a.first == b.first; };
   const auto twice = std::adjacent_find(out.begin(), out.end(), same_id);
   if (twice == out.end()) return out;
-  return corrupt_hint("the tokenizer.json of the source model, --tokenizer DIR",
+  return corrupt_hint(kSourceTokenizer,
                       "tokenizer.json: tokens '{}' and '{}' both have id {}; expected one of them",
                       shorten(twice->second), shorten(std::next(twice)->second), twice->first);
 }
@@ -103,10 +103,10 @@ constexpr uint64_t kMostUnused = 65'536;
 
 }  // namespace
 
-std::string advice_on_count(uint64_t needed, const TokenizerOptions& options) {
+Hint advice_on_count(uint64_t needed, const TokenizerOptions& options) {
   const uint64_t rows = options.most_tokens.value_or(0);
   if (needed > rows || rows == options.vocab_size || options.vocab_size_field.empty()) {
-    return "a tokenizer that belongs to these weights, with --tokenizer DIR";
+    return kFittingTokenizer;
   }
   return fmt::format("--step config:set={}={}", options.vocab_size_field, rows);
 }

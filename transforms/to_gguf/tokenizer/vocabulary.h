@@ -29,8 +29,12 @@ struct TokenizerOptions {
   bool as_converter = false;  // even if llama.cpp then splits texts differently from the source
 };
 
+inline const Hint kSourceTokenizer("the tokenizer.json of the source model, --tokenizer DIR",
+                                   Remedy::kTokenizer);
+inline const Hint kFittingTokenizer(
+    "a tokenizer that belongs to these weights, with --tokenizer DIR", Remedy::kTokenizer);
 // Advice for a vocab_size that does not belong to these weights, or is outdated.
-std::string advice_on_count(uint64_t needed, const TokenizerOptions& options);
+Hint advice_on_count(uint64_t needed, const TokenizerOptions& options);
 
 // The number of tokens to make: vocab_size of config.json, or `held`, the number in the files.
 // Fails: kCorrupt if it exceeds the rows of the embedding or, if these are unknown, far exceeds the

@@ -80,13 +80,13 @@ Result<DcpMetadata> read_indexes(const TrainerFolder& from) {
 
 // The values of an item that is a zstd stream. Only its start is decoded here: local headers and
 // data.pkl take about 1 KiB. `values_bytes`: the size of its storage.
-Result<TorchView> zstd_item(const Slice& packed, uint64_t values_bytes) {
+Result<TorchView> zstd_item(const Slice& packed, uint64_t values_bytes, WeightChecks* checks) {
   constexpr uint64_t kMostStartBytes = 64 << 10;
   CKPT_ASSIGN(std::vector<std::byte> start, zstd_start(packed, kMostStartBytes));
   CKPT_ASSIGN(std::vector<ZipEntry> entries, read_zip_start(start, "/data/", values_bytes));
   const uint64_t end_bytes = start.size() + values_bytes;
   const Slice archive{make_blob(packed.source->name(), std::move(start)), 0, end_bytes};
-  CKPT_ASSIGN(TorchFile file, TorchFile::open(archive, std::move(entries)));
+  CKPT_ASSIGN(TorchFile file, TorchFile::open(archive, std::move(entries), checks));
   CKPT_ASSIGN(TorchView view, file.tensor(file.pickle().root()));
   view.bytes.source =
       zstd_content(packed, view.bytes.offset_bytes + view.bytes.size_bytes);
@@ -95,14 +95,14 @@ Result<TorchView> zstd_item(const Slice& packed, uint64_t values_bytes) {
 
 class DcpFiles {
  public:
-  DcpFiles(const fs::path& folder, const DcpNames& names)
-      : folder_(folder), names_(names.begin(), names.end()) {}
+  explicit DcpFiles(const TrainerFolder& from)
+      : from_(from), names_(from.names.begin(), from.names.end()) {}
 
-  Result<Tensor> whole_tensor(const DcpTensor& from, Codecs codecs) {
+  Result<Tensor> whole_tensor(const DcpTensor& from) {
     Tensor out;
     out.name = from.key;
     out.shape = from.shape;
-    out.codec = &plain_codec(codecs, from.dtype);
+    out.codec = &plain_codec(from_.codecs, from.dtype);
     std::vector<TensorChunk> chunks;
     for (const DcpChunk& chunk : from.chunks) {
       if (out.home.empty()) out.home = chunk.file;
@@ -130,11 +130,11 @@ class DcpFiles {
     if (!names_.contains(name)) {
       return corrupt("'{}' names the file '{}', which is missing", kDcpIndex, name);
     }
-    CKPT_ASSIGN(SharedSource source, open_file(folder_ / name));
+    CKPT_ASSIGN(SharedSource source, open_file(from_.path / name));
     return open_.emplace(name, std::move(source)).first->second;
   }
 
-  static Result<Slice> item_bytes(const SharedSource& source, const DcpChunk& chunk, Dtype dtype) {
+  Result<Slice> item_bytes(const SharedSource& source, const DcpChunk& chunk, Dtype dtype) const {
     const uint64_t size = source->size_bytes();
     if (chunk.offset_bytes > size || chunk.size_bytes > size - chunk.offset_bytes) {
       return corrupt("{} bytes; '{}' puts {} bytes at {}: the file is truncated or another", size,
@@ -150,20 +150,20 @@ class DcpFiles {
     return in_row_order(view);
   }
 
-  static Result<TorchView> item_view(const SharedSource& source, const DcpChunk& chunk,
-                                     Dtype dtype) {
+  Result<TorchView> item_view(const SharedSource& source, const DcpChunk& chunk,
+                              Dtype dtype) const {
     const Slice item{source, chunk.offset_bytes, chunk.size_bytes};
     if (chunk.is_zstd) {
       const auto values = product(chunk.sizes);
       const auto bytes = values ? multiply(*values, size_bytes(dtype)) : std::nullopt;
       if (!bytes) return corrupt("more values than can be counted");
-      return zstd_item(item, *bytes);
+      return zstd_item(item, *bytes, from_.checks);
     }
-    CKPT_ASSIGN(TorchFile file, TorchFile::open(item));
+    CKPT_ASSIGN(TorchFile file, TorchFile::open(item, from_.checks));
     return file.tensor(file.pickle().root());
   }
 
-  fs::path folder_;
+  const TrainerFolder& from_;
   std::set<std::string> names_;
   std::map<std::string, SharedSource> open_;
 };
@@ -212,7 +212,8 @@ Result<TrainerWeights> read_dcp(const TrainerFolder& from) {
   if (has_titan_names(read.tensors)) {
     CKPT_SET(read.tensors, from_titan(std::move(read.tensors), from.documents));
   }
-  return TrainerWeights{std::move(read.tensors), std::move(read.not_read), std::move(read.values)};
+  return TrainerWeights{std::move(read.tensors), std::move(read.not_read), std::move(read.values),
+                        read.ranks};
 }
 
 }  // namespace
@@ -232,9 +233,10 @@ Result<DcpTensors> read_dcp_tensors(const TrainerFolder& from) {
     out.values = kModelWeights;
     out.not_read.push_back(fmt::format("{} (--weights master)", kF32Masters));
   }
-  DcpFiles files(from.path, from.names);
+  out.ranks = numbers_after(names_like(from.names, "__[0-9]*.distcp"), "__");
+  DcpFiles files(from);
   for (const DcpTensor& tensor : metadata.tensors) {
-    CKPT_ASSIGN(out.tensors.emplace_back(), files.whole_tensor(tensor, from.codecs));
+    CKPT_ASSIGN(out.tensors.emplace_back(), files.whole_tensor(tensor));
     out.paths.push_back(tensor.path);
   }
   return out;

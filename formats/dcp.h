@@ -53,6 +53,7 @@ struct DcpTensors {
   std::vector<TrainerPath> paths;     // of each
   std::vector<std::string> not_read;  // as TrainerWeights
   std::string values = {};
+  uint64_t ranks = 0;
 };
 Result<DcpTensors> read_dcp_tensors(const TrainerFolder& from);
 // Whether the folder has an index, or files that belong to one.

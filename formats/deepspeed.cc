@@ -15,7 +15,6 @@
 // The 16-bit tensors in the files of names are rounded masters, and empty in stage 3.
 // Source: deepspeed/utils/zero_to_fp32.py.
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 #include "core/base/arithmetic.h"
@@ -47,20 +46,12 @@ bool is_zero(const std::vector<std::string>& names) {
   return !names_like(names, kOptimFiles).empty() || is_universal(names);
 }
 
-std::optional<uint64_t> number_of(std::string_view name, std::string_view mark) {
-  const size_t at = name.find(mark);
-  uint64_t out = 0;
-  if (at == name.npos) return std::nullopt;
-  const char* first = name.data() + at + mark.size();
-  const auto [end, error] = std::from_chars(first, name.data() + name.size(), out);
-  return error == std::errc() ? std::optional(out) : std::nullopt;
-}
-
 // A parameter. `padding` values follow it in the vector.
 struct ZeroParameter {
   std::string name;
   std::vector<uint64_t> shape;
   uint64_t values = 0, padding = 0;
+  bool operator==(const ZeroParameter&) const = default;
 };
 
 // The dict in one file that torch.save wrote.
@@ -79,9 +70,9 @@ struct ZeroFile {
   }
 };
 
-Result<ZeroFile> open_zero(const std::filesystem::path& path) {
-  CKPT_ASSIGN(const SharedSource source, open_file(path));
-  CKPT_ASSIGN(TorchFile file, in(source->name(), TorchFile::open(entire(source))));
+Result<ZeroFile> open_zero(const TrainerFolder& from, const std::filesystem::path& name) {
+  CKPT_ASSIGN(const SharedSource source, open_file(from.path / name));
+  CKPT_ASSIGN(TorchFile file, in(source->name(), TorchFile::open(entire(source), from.checks)));
   return ZeroFile{source->name(), std::move(file)};
 }
 
@@ -109,6 +100,10 @@ class ZeroReader {
     const std::string_view taken = is_model ? kModelWeights : kF32Masters;
     out_.values = taken;
     out_.not_read = {"moments of the optimizer"};
+    out_.ranks = ranks_.size();
+    const Node* step = models_[0].find("global_steps");
+    if (step != nullptr && step->whole > 0) out_.step = static_cast<uint64_t>(step->whole);
+    if (from_.checks != nullptr) from_.checks->has_one_step = optimizer_step_.has_value();
     if (is_model) out_.not_read.push_back(fmt::format("{} (--weights master)", kF32Masters));
     if (!is_model && stage_ != 3) {
       out_.not_read.push_back(fmt::format("{} (--weights model)", kModelWeights));
@@ -128,7 +123,7 @@ class ZeroReader {
                               found.front());
     }
     for (const std::string& name : from_.names) {
-      const auto rank = number_of(name, "mp_rank_");
+      const auto rank = number_after(name, "mp_rank_");
       if (!rank.value_or(0)) continue;
       return unsupported_hint("saving the model's own files with the trainer",
                               "'{}' belongs to a run with tensor parallelism, which is not read",
@@ -141,11 +136,11 @@ class ZeroReader {
   Status read_ranks() {
     std::map<uint64_t, std::string> files;
     for (const std::string& name : names_like(from_.names, kOptimFiles)) {
-      files.emplace(number_of(name, "zero_pp_rank_").value_or(kMaxRanks), name);
+      files.emplace(number_after(name, "zero_pp_rank_").value_or(kMaxRanks), name);
     }
     for (const auto& [rank, name] : files) {
       if (rank != ranks_.size()) return missing_rank(ranks_.size(), name);
-      CKPT_ASSIGN(ZeroFile file, open_zero(from_.path / name));
+      CKPT_ASSIGN(ZeroFile file, open_zero(from_, name));
       CKPT_TRY(in(file.path, read_rank(file, files.size())));
     }
     return {};
@@ -169,6 +164,7 @@ class ZeroReader {
     }
     stage_ = found;
     CKPT_TRY(check_count(file, *state, count));
+    CKPT_TRY(check_optimizer_step(file, *state));
     const char* key = stage_ == 3 ? "fp32_flat_groups" : "single_partition_of_fp32_groups";
     const Node* vectors = pickle.find(*state, key);
     if (vectors == nullptr || vectors->kind != Kind::kList) return file.unlike(key);
@@ -196,6 +192,32 @@ class ZeroReader {
                         "of {} ranks; {} files are there: some are missing", found->whole, count);
   }
 
+  // Compares the number of steps that the optimizer of each rank has made, if it is stored.
+  Status check_optimizer_step(ZeroFile& file, const Node& state) {
+    const Pickle& pickle = file.file.pickle();
+    const Node* optimizer =
+        pickle.find(state, stage_ == 3 ? "optimizer_state_dict" : "base_optimizer_state");
+    const Node* moments = optimizer == nullptr ? nullptr : pickle.find(*optimizer, "state");
+    const bool has_moments = moments != nullptr && moments->items.size() > 1;
+    const Node* step = has_moments ? pickle.find(file.item(*moments, 1), "step") : nullptr;
+    if (step == nullptr) return {};
+    double found = step->real + static_cast<double>(step->whole);
+    if (step->kind == Kind::kCall) {
+      CKPT_ASSIGN(const TorchView view, in(file.path, file.file.tensor(*step)));
+      if (view.dtype != Dtype::kF32 || view.bytes.size_bytes != sizeof(float)) return {};
+      float value = 0;
+      CKPT_TRY(view.bytes.source->read(view.bytes.offset_bytes,
+                                       std::as_writable_bytes(std::span(&value, 1))));
+      found = value;
+    }
+    if (optimizer_step_.value_or(found) == found) {
+      optimizer_step_ = found;
+      return {};
+    }
+    return corrupt("its optimizer has made {} steps, and that of another rank {}", found,
+                   *optimizer_step_);
+  }
+
   void read_paddings(const ZeroFile& file, const Node* groups) {
     if (groups == nullptr || groups->kind != Kind::kList) return;
     for (size_t i = 0; i < groups->items.size(); ++i) {
@@ -209,7 +231,7 @@ class ZeroReader {
   Status read_models() {
     std::map<uint64_t, std::string> files;
     for (const std::string& name : names_like(from_.names, kModelFiles)) {
-      files.emplace(number_of(name, "zero_pp_rank_").value_or(0), name);
+      files.emplace(number_after(name, "zero_pp_rank_").value_or(0), name);
     }
     if (files.empty()) {
       return corrupt_hint("copying all files", "no file is called '{}'", kModelFiles);
@@ -217,7 +239,7 @@ class ZeroReader {
     const size_t expected = stage_ == 3 ? ranks_.size() : 1;
     for (const auto& [rank, name] : files) {
       if (rank != models_.size()) return missing_rank(models_.size(), name);
-      CKPT_ASSIGN(ZeroFile file, open_zero(from_.path / name));
+      CKPT_ASSIGN(ZeroFile file, open_zero(from_, name));
       models_.push_back(std::move(file));
       CKPT_TRY(check_step(models_.back()));
     }
@@ -246,11 +268,20 @@ class ZeroReader {
   }
 
   Status read_shapes() {
-    const ZeroFile& file = models_[0];
-    const Node* groups = file.find("param_shapes");
-    if (groups == nullptr || groups->kind != Kind::kList) return file.unlike("param_shapes");
-    for (size_t g = 0; g < groups->items.size(); ++g) {
-      CKPT_ASSIGN(groups_.emplace_back(), parameters(file, file.item(*groups, g)));
+    for (const ZeroFile& file : models_) {
+      const Node* groups = file.find("param_shapes");
+      if (groups == nullptr || groups->kind != Kind::kList) return file.unlike("param_shapes");
+      std::vector<std::vector<ZeroParameter>> found;
+      for (size_t g = 0; g < groups->items.size(); ++g) {
+        CKPT_ASSIGN(found.emplace_back(), parameters(file, file.item(*groups, g)));
+      }
+      if (&file == &models_[0])
+        groups_ = std::move(found);
+      else if (found != groups_) {
+        return corrupt("{}: param_shapes are not those of '{}'", file.path, models_[0].path);
+      }
+    }
+    for (size_t g = 0; g < groups_.size(); ++g) {
       if (g >= paddings_.size() || paddings_[g].size() != groups_[g].size()) continue;
       for (size_t i = 0; i < groups_[g].size(); ++i) groups_[g][i].padding = paddings_[g][i];
     }
@@ -378,7 +409,8 @@ class ZeroReader {
     for (const auto& group : groups_) {
       for (const ZeroParameter& each : group) {
         if (each.name.find('/') != each.name.npos) return models_[0].unlike("param_shapes");
-        CKPT_ASSIGN(ZeroFile file, open_zero(from_.path / "zero" / each.name / "fp32.pt"));
+        CKPT_ASSIGN(ZeroFile file,
+                    open_zero(from_, std::filesystem::path("zero") / each.name / "fp32.pt"));
         const Node* value = file.find("param");
         if (value == nullptr) return file.unlike("param");
         CKPT_ASSIGN(const TorchView view, in(file.path, file.file.tensor(*value)));
@@ -466,6 +498,7 @@ class ZeroReader {
   const TrainerFolder& from_;
   const Codec& f32_;
   uint64_t stage_ = 0;  // of a universal checkpoint
+  std::optional<double> optimizer_step_;
   std::vector<ZeroRank> ranks_;
   std::vector<ZeroFile> models_;
   std::vector<std::vector<uint64_t>> paddings_;

@@ -33,6 +33,9 @@ Result<Checkpoint> read_despite_index(const std::filesystem::path& folder, Codec
 // its final padding; empty otherwise. llama.cpp ignores such bytes.
 std::string bytes_after_tensors(const Checkpoint& checkpoint);
 
+// Whether a file of this name holds parts of tensors, as each rank of a training run saves them.
+bool is_file_of_ranks(const std::string& name);
+
 // Whether `path`, a folder or a file, holds weights as PyTorch saves them, which are read but not
 // changed in place.
 bool holds_torch_weights(const std::filesystem::path& path);

@@ -13,7 +13,6 @@
 // rows that two axes cut, FSDP's _StridedShard, though it comes first, is the inner cut.
 // Source: torch/distributed/tensor/_api.py, placement_types.py, torch/distributed/_shard.
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 #include "core/base/arithmetic.h"
@@ -43,26 +42,14 @@ std::vector<std::string> rank_files(const std::vector<std::string>& names) {
 
 bool is_by_ranks(const std::vector<std::string>& names) { return !rank_files(names).empty(); }
 
-// The number behind the last `mark` of a name.
-std::optional<uint64_t> number_behind(std::string_view name, std::string_view mark) {
-  const size_t at = name.rfind(mark);
-  if (at == name.npos) return std::nullopt;
-  const char* first = name.data() + at + mark.size();
-  const char* last = std::find_if(first, name.data() + name.size(),
-                                  [](char c) { return c < '0' || c > '9'; });
-  uint64_t out = 0;
-  if (std::from_chars(first, last, out).ec != std::errc()) return std::nullopt;
-  return out;
-}
-
 // The files by their rank. Fails if one is missing.
 Result<std::map<uint64_t, std::string>> files_by_rank(const std::vector<std::string>& names) {
   std::map<uint64_t, std::string> out;
   uint64_t count = 0;
   for (const std::string& name : rank_files(names)) {
-    const auto rank = number_behind(name, "rank_"), plain_rank = number_behind(name, "rank");
+    const auto rank = number_after(name, "rank_"), plain_rank = number_after(name, "rank");
     const uint64_t found = rank ? *rank : plain_rank.value_or(0);
-    const uint64_t named = number_behind(name, "world_size_").value_or(0);
+    const uint64_t named = number_after(name, "world_size_").value_or(0);
     if (count != 0 && named != 0 && named != count) {
       return corrupt("files of {} and of {} ranks", count, named);
     }
@@ -269,10 +256,10 @@ class RankFile {
 
 using RankTensors = std::map<std::string, RankTensor>;
 
-Status read_rank_file(const std::filesystem::path& path, uint64_t rank, Codecs codecs,
+Status read_rank_file(const TrainerFolder& from, const std::string& name, uint64_t rank,
                       RankTensors& tensors) {
-  CKPT_ASSIGN(const SharedSource source, open_file(path));
-  CKPT_ASSIGN(TorchFile opened, TorchFile::open(entire(source)));
+  CKPT_ASSIGN(const SharedSource source, open_file(from.path / name));
+  CKPT_ASSIGN(TorchFile opened, TorchFile::open(entire(source), from.checks));
   RankFile file(std::move(opened), rank);
   const Node& root = file.pickle().root();
   if (root.kind != Kind::kDict) return unsupported("a pickle without a dict of tensors");
@@ -282,9 +269,9 @@ Status read_rank_file(const std::filesystem::path& path, uint64_t rank, Codecs c
                          key.text.size() <= kMaxNameBytes;
     if (!is_name) return corrupt("a key that is not a text of up to {} bytes", kMaxNameBytes);
     RankTensor& tensor = tensors[key.text];
-    if (tensor.like.home.empty()) tensor.like.home = path.filename().string();
+    if (tensor.like.home.empty()) tensor.like.home = name;
     CKPT_TRY(in(fmt::format("tensor '{}'", key.text),
-                file.add(file.pickle().node(root.items[i + 1]), codecs, tensor)));
+                file.add(file.pickle().node(root.items[i + 1]), from.codecs, tensor)));
   }
   return {};
 }
@@ -293,10 +280,10 @@ Result<TrainerWeights> read_by_ranks(const TrainerFolder& from) {
   CKPT_ASSIGN(const auto files, files_by_rank(from.names));
   RankTensors tensors;
   for (const auto& [rank, file] : files) {
-    const std::filesystem::path path = from.path / file;
-    CKPT_TRY(in(path.string(), read_rank_file(path, rank, from.codecs, tensors)));
+    CKPT_TRY(in((from.path / file).string(), read_rank_file(from, file, rank, tensors)));
   }
   TrainerWeights out;
+  out.ranks = files.size();
   std::vector<TrainerPath> paths;
   for (auto& [key, tensor] : tensors) {
     const std::string place = fmt::format("tensor '{}'", key);

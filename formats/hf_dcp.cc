@@ -10,7 +10,6 @@
 // a last chunk must be smaller than the others in a way that no larger number of ranks would give.
 // Source: torch/distributed/checkpoint/hf_storage.py, _hf_utils.py.
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -33,17 +32,6 @@ constexpr const char* kCopyRanks = "copying the files of all ranks";
 
 bool is_hf_dcp(const std::vector<std::string>& names) {
   return !names_like(names, kHfDcpFiles).empty();
-}
-
-// Reads the number after `mark` in "shard-00002-model-00001-of-00003.safetensors"; 0: there is
-// none.
-uint64_t number_after(std::string_view name, std::string_view mark) {
-  const size_t at = name.find(mark);
-  uint64_t out = 0;
-  if (at != name.npos) {
-    std::from_chars(name.data() + at + mark.size(), name.data() + name.size(), out);
-  }
-  return out;
 }
 
 struct ChunkedTensor {
@@ -169,13 +157,12 @@ Status check_last_rank(const TrainerFolder& from, const std::vector<Tensor>& ten
       document == nullptr ? "config.json is missing" : "config.json is of an unknown class");
 }
 
-// Checks that the ranks count from 1 without gaps, and that each has all of its files.
+// Checks that each part of the model has files.
 Status check_files(const std::vector<std::string>& files) {
-  std::set<uint64_t> ranks, counts, parts;
+  std::set<uint64_t> counts, parts;
   for (const std::string& file : files) {
-    ranks.insert(number_after(file, "shard-"));
-    parts.insert(number_after(file, "-model-"));
-    counts.insert(number_after(file, "-of-"));
+    parts.insert(number_after(file, "-model-").value_or(0));
+    counts.insert(number_after(file, "-of-").value_or(0));
   }
   if (counts.size() != 1) return corrupt("files of {} and of {} parts", *counts.begin(),
                                          *counts.rbegin());
@@ -204,6 +191,7 @@ Result<TrainerWeights> read_hf_dcp(const TrainerFolder& from) {
   CKPT_ASSIGN(const std::vector<std::string> names, names_of_weights(paths));
   for (size_t i = 0; i < names.size(); ++i) out.tensors[i].name = names[i];
   CKPT_TRY(check_last_rank(from, out.tensors, tensors));
+  out.ranks = numbers_after(files, "shard-");
   return out;
 }
 

@@ -180,10 +180,11 @@ Result<Names> find_shards(const fs::path& folder, const Names& names) {
   return shards;
 }
 
-Result<SafetensorsHeader> read_header(const SharedSource& source, bool is_torch, Codecs codecs) {
-  CKPT_ASSIGN(SafetensorsHeader header, is_torch
-                                            ? in_file(source->name(), read_torch_header(source))
-                                            : read_safetensors_header(source, codecs));
+Result<SafetensorsHeader> read_header(const SharedSource& source, bool is_torch, Codecs codecs,
+                                      WeightChecks* checks) {
+  CKPT_ASSIGN(SafetensorsHeader header,
+              is_torch ? in_file(source->name(), read_torch_header(source, checks))
+                       : read_safetensors_header(source, codecs));
   Names content;
   for (const auto& entry : header.metadata.entries) content.push_back(entry.key);
   for (const SafetensorsEntry& entry : header.entries) {
@@ -195,12 +196,13 @@ Result<SafetensorsHeader> read_header(const SharedSource& source, bool is_torch,
 }
 
 Result<std::vector<SafetensorsFile>> read_shards(const fs::path& folder, const Names& shards,
-                                                 Codecs codecs) {
+                                                 Codecs codecs, WeightChecks* checks) {
   std::vector<SafetensorsFile> files;
   files.reserve(shards.size());
   for (const std::string& name : shards) {
     CKPT_ASSIGN(SharedSource source, open_file(folder / name));
-    CKPT_ASSIGN(SafetensorsHeader header, read_header(source, is_torch_weights(name), codecs));
+    CKPT_ASSIGN(SafetensorsHeader header,
+                read_header(source, is_torch_weights(name), codecs, checks));
     files.push_back({name, std::move(source), std::move(header)});
   }
   return files;
@@ -358,7 +360,7 @@ Result<std::set<std::string>> tensors_in(const fs::path& folder, const Names& na
                                          Codecs codecs) {
   std::set<std::string> out;
   for (const std::string& name : names) {
-    const auto files = read_shards(folder, {name}, codecs);
+    const auto files = read_shards(folder, {name}, codecs, nullptr);
     if (!files && files.error().code == ErrorCode::kIo) return Failure(files.error());
     if (!files) continue;
     for (const SafetensorsEntry& entry : files->front().header.entries) out.insert(entry.name);
@@ -380,7 +382,7 @@ Result<ReadFiles> read_indexed(const fs::path& folder, const Names& names, Codec
   CKPT_ASSIGN(const SafetensorsIndex index, read_index(folder, listed, options));
   CKPT_ASSIGN(const Shards shards, shards_of(folder, index, names));
   ReadFiles out;
-  CKPT_ASSIGN(out.files, read_shards(folder, shards.named, codecs));
+  CKPT_ASSIGN(out.files, read_shards(folder, shards.named, codecs, options.checks));
   auto entries = index_entries(out.files);
   const bool has_copies = !entries;
   if (has_copies) {
@@ -407,7 +409,7 @@ Result<ReadFiles> read_indexed(const fs::path& folder, const Names& names, Codec
 
 // Files of a model count where a trainer's are next to them.
 Result<std::optional<FoundLayout>> trainer_layout(const fs::path& folder, const Names& names) {
-  if (is_url(folder) || contains(names, kIndexName) || has_torch_weights(names) ||
+  if (contains(names, kIndexName) || has_torch_weights(names) ||
       !matching(names, "model*.safetensors").empty()) {
     return std::optional<FoundLayout>();
   }
@@ -429,7 +431,7 @@ Result<Checkpoint> read_folder(const fs::path& folder, Codecs codecs, const Read
     CKPT_ASSIGN(read, read_indexed(folder, names, codecs, options));
   } else {
     CKPT_ASSIGN(const Names shards, find_shards(folder, names));
-    CKPT_ASSIGN(read.files, read_shards(folder, shards, codecs));
+    CKPT_ASSIGN(read.files, read_shards(folder, shards, codecs, options.checks));
     CKPT_ASSIGN(read.entries, index_entries(read.files));
   }
   auto& [files, entries, of_index, misfit_of_index] = read;
@@ -476,10 +478,10 @@ bool is_safetensors(const fs::path& path) {
   return std::ranges::any_of(list_files(path).value_or(Names()), is_safetensors_name);
 }
 
-Result<Checkpoint> read_one_file(const fs::path& path, Codecs codecs) {
+Result<Checkpoint> read_one_file(const fs::path& path, Codecs codecs, WeightChecks* checks) {
   CKPT_ASSIGN(SharedSource source, open_file(path));
   const bool is_torch = holds_torch_weights(path);
-  CKPT_ASSIGN(SafetensorsHeader header, read_header(source, is_torch, codecs));
+  CKPT_ASSIGN(SafetensorsHeader header, read_header(source, is_torch, codecs, checks));
   const std::string name = path.filename().string();
   std::vector<SafetensorsFile> files;
   files.push_back(
@@ -498,7 +500,7 @@ Result<Checkpoint> read_safetensors(const fs::path& path, Codecs codecs,
                                     const ReadOptions& options) {
   IndexMisfit misfit;
   return is_folder(path) ? in_file(path.string(), read_folder(path, codecs, options, misfit))
-                         : read_one_file(path, codecs);
+                         : read_one_file(path, codecs, options.checks);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 // Source: megatron/core/models/gpt, megatron/core/transformer, megatron/training/checkpointing.py.
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "core/base/arithmetic.h"
 #include "core/base/find.h"
@@ -42,8 +43,19 @@ constexpr std::string_view kLayers = "decoder.layers.";
 constexpr const char* kExportMegatron =
     "export_ckpt of Megatron Bridge, and then the folder it writes";
 
-enum class MegatronPart : uint8_t { kSame, kVocabulary, kQkv, kGateUp, kField };
-constexpr std::string_view kMegatronParts[] = {"same", "vocabulary", "groups", "gate-up", "field"};
+enum class MegatronPart : uint8_t {
+  kSame,
+  kVocabulary,
+  kQkv,
+  kGateUp,
+  kField,   // this and the following are of args
+  kConfig,  // `hf` is the key of config.json
+  kFixed,   // `hf` is its only value in the classes that ckpt knows
+  kClass,   // if it is true, `hf` is the class
+  kKey,     // of config.json
+};
+constexpr std::string_view kMegatronParts[] = {"same",   "vocabulary", "groups", "gate-up", "field",
+                                               "config", "fixed",      "class",  "key"};
 
 struct MegatronRow {
   MegatronPart part = MegatronPart::kSame;
@@ -101,13 +113,25 @@ class ArgsReader {
     CKPT_ASSIGN(out.heads, number("heads"));
     CKPT_ASSIGN(out.head_size, number("values of a head"));
     CKPT_ASSIGN(out.gate_rows, number("rows of gate"));
-    out.groups = number("groups").value_or(out.heads);
+    const std::string_view grouped = field_of("grouped");
+    const bool has_groups = pickle_.find(*args_, grouped) == nullptr || is_set(grouped);
+    out.groups = has_groups ? number("groups").value_or(out.heads) : out.heads;
     out.tensor_ranks = number("ranks").value_or(1);
     out.stages = number("stages").value_or(1);
     CKPT_ASSIGN(out.vocabulary, vocabulary());
     if (out.heads % out.groups == 0 && out.layers % out.stages == 0) return out;
     return unsupported_hint(kExportMegatron, "args: {} heads in {} groups, {} layers in {} stages",
                             out.heads, out.groups, out.layers, out.stages);
+  }
+
+  // Makes config.json of `args`, or adds to `weights` why they are not enough.
+  void add_config(const MegatronArgs& args, TrainerWeights& weights) const {
+    if (find_by(from_.documents, &Document::path, "config.json") != nullptr) return;
+    auto config = config_of(args);
+    if (config)
+      weights.config = std::move(*config);
+    else
+      weights.not_read.push_back(fmt::format("config.json ({})", config.error().what));
   }
 
  private:
@@ -125,6 +149,45 @@ class ArgsReader {
     }
     return unsupported_hint(kExportMegatron, "args without a usable {}", key);
   }
+  static std::string shown(const Node& node) {
+    switch (node.kind) {
+      case Kind::kBool: return node.whole != 0 ? "true" : "false";
+      case Kind::kInt: return fmt::format("{}", node.whole);
+      case Kind::kFloat: return fmt::format("{}", node.real);
+      default: return node.text;
+    }
+  }
+
+  Result<std::string> config_of(const MegatronArgs& args) const {
+    nlohmann::ordered_json out;
+    std::vector<std::string_view> missing;
+    std::string_view name = "Llama";
+    for (const MegatronRow& row : megatron_rows()) {
+      const Node* found = pickle_.find(*args_, row.name);
+      const bool has_value = found != nullptr && found->kind != Kind::kNone;
+      if (row.part == MegatronPart::kFixed && has_value && shown(*found) != row.hf) {
+        return unsupported("args: {} is {}", row.name, shown(*found));
+      }
+      if (row.part == MegatronPart::kClass && is_set(row.name)) name = row.hf;
+      if (row.part != MegatronPart::kConfig) continue;
+      if (!has_value)
+        missing.push_back(row.name);
+      else if (found->kind == Kind::kFloat)
+        out[row.hf] = found->real;
+      else
+        out[row.hf] = found->whole;
+    }
+    const std::string_view untied = field_of("untied");
+    if (pickle_.find(*args_, untied) == nullptr) missing.push_back(untied);
+    if (!missing.empty()) return unsupported("args without {}", fmt::join(missing, ", "));
+    out[field_of("classes")] = {fmt::format("{}ForCausalLM", name)};
+    out[field_of("type")] = lower_case(name);
+    out[field_of("heads of k")] = args.groups;
+    out[field_of("activation")] = "silu";
+    out[field_of("tied")] = !is_set(untied);
+    return out.dump(2) + "\n";
+  }
+
   // Removes the rows of padding.
   Result<uint64_t> vocabulary() const {
     if (const auto* config = find_by(from_.documents, &Document::path, "config.json")) {
@@ -162,7 +225,7 @@ Result<MegatronKey> parse_key(const std::string& key) {
     }
   }
   out.row = find_by(megatron_rows(), &MegatronRow::name, rest);
-  if (out.row != nullptr && out.row->part != MegatronPart::kField) return out;
+  if (out.row != nullptr && out.row->part < MegatronPart::kField) return out;
   return unsupported_hint(kExportMegatron, "'{}', whose place in the model is not known here", key);
 }
 
@@ -214,11 +277,11 @@ class MegatronNaming {
         return {};
       }
       case MegatronPart::kQkv: return add_qkv(tensor, hf);
-      case MegatronPart::kField: break;
       case MegatronPart::kGateUp: {
         const uint64_t rows = args_.gate_rows;
         return add_runs(tensor, hf, 2 * rows, {{"gate", {{0, rows}}}, {"up", {{rows, rows}}}});
       }
+      default: break;  // of args
     }
     return {};
   }
@@ -261,6 +324,12 @@ class MegatronNaming {
   std::vector<Tensor> out_;
 };
 
+std::optional<uint64_t> iteration_of(const Pickle& pickle) {
+  const Node* found = pickle.find(pickle.root(), "iteration");
+  const bool is_count = found != nullptr && found->kind == Kind::kInt && found->whole >= 0;
+  return is_count ? std::optional(static_cast<uint64_t>(found->whole)) : std::nullopt;
+}
+
 bool is_extra_state(std::string_view key) {
   return key.find("_extra_state") != key.npos;
 }
@@ -273,15 +342,19 @@ bool is_megatron(const std::vector<std::string>& names) {
 
 Result<TrainerWeights> read_megatron(const TrainerFolder& from) {
   CKPT_ASSIGN(const SharedSource source, open_file(from.path / kCommonFile));
-  CKPT_ASSIGN(const TorchFile common, in(source->name(), TorchFile::open(entire(source))));
-  CKPT_ASSIGN(const MegatronArgs args,
-              in(source->name(), ArgsReader(common.pickle(), from).run()));
+  CKPT_ASSIGN(const TorchFile common,
+              in(source->name(), TorchFile::open(entire(source), from.checks)));
+  const ArgsReader reader(common.pickle(), from);
+  CKPT_ASSIGN(const MegatronArgs args, in(source->name(), reader.run()));
   CKPT_ASSIGN(const DcpTensors read, read_dcp_tensors(from));
   MegatronNaming naming(args);
   for (const Tensor& tensor : read.tensors) {
     if (!is_extra_state(tensor.name)) CKPT_TRY(naming.take(tensor));
   }
-  return TrainerWeights{std::move(naming).tensors(), read.not_read, read.values};
+  TrainerWeights out{std::move(naming).tensors(), read.not_read, read.values, read.ranks,
+                     iteration_of(common.pickle())};
+  reader.add_config(args, out);
+  return out;
 }
 
 bool is_megatron_by_ranks(const std::vector<std::string>& names) {
@@ -295,13 +368,20 @@ class MegatronRanks {
 
   Result<TrainerWeights> run() {
     CKPT_TRY(open_rank(0, 0, names_like(from_.names, "mp_rank_00_000").empty()));
-    CKPT_ASSIGN(args_, in(files_[0].path, ArgsReader(files_[0].file.pickle(), from_).run()));
+    TrainerWeights out{{}, {"optimizer", "states of random numbers"}};
+    const ArgsReader reader(files_[0].file.pickle(), from_);
+    CKPT_ASSIGN(args_, in(files_[0].path, reader.run()));
+    reader.add_config(args_, out);
     files_.clear();
     MegatronNaming naming(args_);
     for (uint64_t stage = 0; stage < args_.stages; ++stage) {
       CKPT_TRY(take_stage(stage, naming));
     }
-    return TrainerWeights{std::move(naming).tensors(), {"optimizer", "states of random numbers"}};
+    if (from_.checks != nullptr) from_.checks->has_one_step = step_.has_value();
+    out.tensors = std::move(naming).tensors();
+    out.ranks = args_.tensor_ranks * args_.stages;
+    out.step = step_;
+    return out;
   }
 
  private:
@@ -317,7 +397,14 @@ class MegatronRanks {
       return corrupt_hint("copying the files of all ranks", "the folder '{}' is missing", name);
     }
     CKPT_ASSIGN(const SharedSource source, open_file(from_.path / name / kRankFile));
-    CKPT_ASSIGN(TorchFile file, in(source->name(), TorchFile::open(entire(source))));
+    CKPT_ASSIGN(TorchFile file, in(source->name(), TorchFile::open(entire(source), from_.checks)));
+    const auto found = iteration_of(file.pickle());
+    if (found != step_ && has_step_) {
+      return corrupt("{}: of iteration {}; another rank has {}", source->name(), found.value_or(0),
+                     step_.value_or(0));
+    }
+    has_step_ = true;
+    step_ = found;
     files_.push_back({source->name(), std::move(file)});
     return {};
   }
@@ -414,6 +501,8 @@ class MegatronRanks {
   const TrainerFolder& from_;
   MegatronArgs args_;
   std::vector<RankSave> files_;  // of one stage
+  bool has_step_ = false;        // a file was opened
+  std::optional<uint64_t> step_;
 };
 
 Result<TrainerWeights> read_megatron_ranks(const TrainerFolder& from) {

@@ -113,4 +113,6 @@ Result<const Format*> recognize(const fs::path& path) {
   return unsupported("{}: not recognized; expected {}", path.string(), kAccepted);
 }
 
+bool is_file_of_ranks(const std::string& name) { return !refuse_partial({name}, PartialBy::kFile); }
+
 }  // namespace ckpt

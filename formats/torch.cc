@@ -105,18 +105,28 @@ Status TorchFile::check_byte_order() const {
   return unsupported("saved on a machine of another byte order than little");
 }
 
-Result<TorchFile> TorchFile::open(const Slice& archive) {
-  CKPT_ASSIGN(std::vector<ZipEntry> entries, read_zip_directory(archive));
-  return open(archive, std::move(entries));
+Result<Slice> TorchFile::bytes_of(const ZipEntry& entry) const {
+  CKPT_ASSIGN(Slice out, find_zip_entry(archive_, entry));
+  if (checks_ == nullptr) return out;
+  CKPT_ASSIGN(const bool has_sum, check_zip_sum(out, entry));
+  ++(has_sum ? checks_->sums : checks_->without_sums);
+  return out;
 }
 
-Result<TorchFile> TorchFile::open(const Slice& archive, std::vector<ZipEntry> entries) {
+Result<TorchFile> TorchFile::open(const Slice& archive, WeightChecks* checks) {
+  CKPT_ASSIGN(std::vector<ZipEntry> entries, read_zip_directory(archive));
+  return open(archive, std::move(entries), checks);
+}
+
+Result<TorchFile> TorchFile::open(const Slice& archive, std::vector<ZipEntry> entries,
+                                  WeightChecks* checks) {
   TorchFile out;
+  out.checks_ = checks;
   out.archive_ = archive;
   out.entries_ = std::move(entries);
   CKPT_TRY(out.sort_entries());
   CKPT_TRY(out.check_byte_order());
-  CKPT_ASSIGN(const Slice slice, find_zip_entry(archive, *out.pickle_entry_));
+  CKPT_ASSIGN(const Slice slice, out.bytes_of(*out.pickle_entry_));
   if (slice.size_bytes > kMaxTorchPickleBytes) {
     return unsupported("a pickle of {} bytes; at most {} are read", slice.size_bytes,
                        kMaxTorchPickleBytes);
@@ -213,7 +223,7 @@ Result<TorchFile::Storage> TorchFile::storage(const Node& node) {
   }
   Storage* found = find_mapped(found_, key);
   if (found == nullptr) {
-    CKPT_ASSIGN(Slice slice, find_zip_entry(archive_, **entry));
+    CKPT_ASSIGN(Slice slice, bytes_of(**entry));
     Storage made{std::move(slice), item(*id, 1).text};
     found = &found_.emplace(key, std::move(made)).first->second;
   }
@@ -357,7 +367,7 @@ bool is_torch_file(const std::filesystem::path& path) {
          });
 }
 
-Result<SafetensorsHeader> read_torch_header(const SharedSource& source) {
+Result<SafetensorsHeader> read_torch_header(const SharedSource& source, WeightChecks* checks) {
   CKPT_ASSIGN(const std::string start, bytes_at(*source, 0, kZipStart.size()));
   if (start == kPickleStart) {
     return unsupported_hint(kSaveAgain, "saved by a PyTorch before 1.6, whose files are not zips");
@@ -366,7 +376,7 @@ Result<SafetensorsHeader> read_torch_header(const SharedSource& source) {
     CKPT_TRY(refuse_other_files(*source, "a file of PyTorch"));
     return unsupported("not a file of PyTorch; expected a zip");
   }
-  CKPT_ASSIGN(TorchFile file, TorchFile::open(entire(source)));
+  CKPT_ASSIGN(TorchFile file, TorchFile::open(entire(source), checks));
   auto header = state_dict_of(file);
   if (header) return header;
   std::vector<std::string> content;

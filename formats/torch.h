@@ -51,8 +51,10 @@ class TorchFile {
   TorchFile& operator=(TorchFile&&) noexcept = default;
   // Fails: kCorrupt: not such a zip; kUnsupported: of another byte order, a pickle above
   // kMaxTorchPickleBytes or that is not read; kIo.
-  static Result<TorchFile> open(const Slice& archive);
-  static Result<TorchFile> open(const Slice& archive, std::vector<ZipEntry> entries);
+  // If `checks` is given, compares the CRC-32 of the pickle, and of each storage in tensor().
+  static Result<TorchFile> open(const Slice& archive, WeightChecks* checks = nullptr);
+  static Result<TorchFile> open(const Slice& archive, std::vector<ZipEntry> entries,
+                                WeightChecks* checks = nullptr);
 
   const Pickle& pickle() const { return pickle_; }
   // Fails: kCorrupt: beyond its storage; kUnsupported: made in another way, of an unknown type.
@@ -66,6 +68,7 @@ class TorchFile {
   };
   Status sort_entries();
   Status check_byte_order() const;
+  Result<Slice> bytes_of(const ZipEntry& entry) const;
   const Pickle::Node& item(const Pickle::Node& list, size_t i) const;
   const Pickle::Node* arguments_of(const Pickle::Node& node) const;
   bool is_of_plain_type(const Pickle::Node& arguments) const;
@@ -82,11 +85,13 @@ class TorchFile {
   const ZipEntry *pickle_entry_ = nullptr, *byte_order_ = nullptr;
   Pickle pickle_;
   std::map<std::string, Storage> found_;  // those that were asked for
+  WeightChecks* checks_ = nullptr;
 };
 
 // The tensors of a file, as a header of safetensors would list them. Fails: kCorrupt: truncated, a
 // view beyond its storage; kUnsupported: not a dict of tensors, strides that are not those of
 // rows, a file of PyTorch before 1.6; kIo.
-Result<SafetensorsHeader> read_torch_header(const SharedSource& source);
+Result<SafetensorsHeader> read_torch_header(const SharedSource& source,
+                                            WeightChecks* checks = nullptr);
 
 }  // namespace ckpt

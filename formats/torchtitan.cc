@@ -76,7 +76,7 @@ class TitanNaming {
 
   // A stack [experts, rows, columns] becomes a tensor of each expert.
   Status keep_experts(const Tensor& stack, std::string_view name, const std::string& layer) {
-    if (stack.shape.size() != 3) return corrupt("'{}': not a stack of experts", stack.name);
+    if (stack.shape.size() != 3) return corrupt("'{}': not a stack of matrices", stack.name);
     for (uint64_t expert = 0; expert < stack.shape[0]; ++expert) {
       CKPT_ASSIGN(Tensor one, take_rows(stack, expert * stack.shape[1], stack.shape[1]));
       keep(std::move(one), fmt::format(fmt::runtime(name), layer, expert));

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <set>
 
+#include "core/base/counted.h"
 #include "core/base/glob.h"
 #include "core/base/printable.h"
 #include "core/io/paths.h"
+#include "core/io/remote_files.h"
 #include "formats/formats.h"
 #include "formats/safetensors.h"
 #include "formats/sniff.h"
@@ -30,17 +34,26 @@ constexpr const TrainerLayout* kTrainerLayouts[] = {&kMegatron, &kMegatronRanks,
 // Files that name the newest of the folders next to them.
 struct NewestFolder {
   std::string_view file;
-  size_t digits;  // of its number, behind `prefix`; 0: the file has the name itself
+  size_t digits;  // of its number, after `prefix`; 0: the file has the name itself
   std::string_view prefix;
 };
 constexpr NewestFolder kNewestFolders[] = {
-    {"latest", 0, ""},                                  // DeepSpeed
-    {"latest_universal", 0, ""},                        // DeepSpeed's ds_to_universal
-    {"latest_checkpointed_iteration.txt", 7, "iter_"},  // Megatron
+    {"latest", 0, ""},                                         // DeepSpeed
+    {"latest_universal", 0, ""},                               // DeepSpeed's ds_to_universal
+    {"latest_checkpointed_iteration.txt", 7, "iter_"},         // Megatron
+    {"latest_checkpointed_iteration.txt", 1, "global_step_"},  // verl
 };
 // Folders in a checkpoint or a run that hold the weights. accelerate writes one for each model.
-constexpr std::string_view kWeightFolders[] = {"pytorch_model_fsdp_[0-9]*", "global_step[0-9]*",
-                                               "iter_[0-9]*", "checkpoint-[0-9]*"};
+constexpr std::string_view kWeightFolders[] = {"pytorch_model_fsdp_[0-9]*",
+                                               "global_step[0-9]*",
+                                               "iter_[0-9]*",
+                                               "checkpoint-[0-9]*",
+                                               "global_step_[0-9]*",
+                                               "actor",
+                                               "step-[0-9]*"};
+// The number after it in the name of a folder is a step.
+constexpr std::string_view kStepMarks[] = {"checkpoint-", "global_step_", "global_step",
+                                           "iter_",       "step-",        "step_"};
 constexpr int kMaxFolders = 2;  // RUN/checkpoint-1/global_step1
 constexpr uint64_t kMaxTagBytes = 4096;
 
@@ -50,10 +63,27 @@ const TrainerLayout* layout_of(const TrainerNames& names) {
   return found == std::end(kTrainerLayouts) ? nullptr : *found;
 }
 
+// A path whose parents are those of the folder: "RUN" for "RUN/".
+fs::path plain_folder(const fs::path& folder) {
+  return is_url(folder) ? folder : parent_of(fs::absolute(folder).lexically_normal() / "");
+}
+
+// The step that the folder, or the one around it, is named for.
+std::optional<uint64_t> step_of_folder(const fs::path& folder) {
+  const fs::path plain = plain_folder(folder);
+  for (const fs::path& each : {plain, parent_of(plain)}) {
+    const std::string name = each.filename().string();
+    for (const std::string_view mark : kStepMarks) {
+      const auto step = name.starts_with(mark) ? number_after(name, mark) : std::nullopt;
+      if (step) return step;
+    }
+  }
+  return std::nullopt;
+}
+
 // The folder whose documents belong to the weights in `folder`.
 fs::path documents_folder(const fs::path& folder) {
-  // The parent of "RUN/" is that of "RUN".
-  const fs::path plain = parent_of(fs::absolute(folder).lexically_normal() / "");
+  const fs::path plain = plain_folder(folder);
   const fs::path around = parent_of(plain);
   for (const fs::path& each : {folder, folder / "huggingface", around, around / "huggingface",
                                parent_of(around)}) {
@@ -64,6 +94,7 @@ fs::path documents_folder(const fs::path& folder) {
 
 // Returns the folder that such a file names; nullopt: there is no such file.
 Result<TrainerNames> newest_folder(const fs::path& folder, const TrainerNames& names) {
+  std::optional<std::pair<std::string, std::string>> missing;  // a file, and what it names
   for (const NewestFolder& each : kNewestFolders) {
     if (std::ranges::count(names, each.file) == 0) continue;
     CKPT_ASSIGN(std::string name, read_small(folder / each.file, kMaxTagBytes));
@@ -75,11 +106,12 @@ Result<TrainerNames> newest_folder(const fs::path& folder, const TrainerNames& n
     }
     if (each.digits != 0) name = fmt::format("{}{:0>{}}", each.prefix, name, each.digits);
     if (std::ranges::count(names, name) != 0) return TrainerNames{std::move(name)};
-    return corrupt_hint("copying the checkpoint again, or naming one of its folders",
-                        "{}: names the folder '{}', which is missing",
-                        (folder / each.file).string(), printable(name));
+    if (!missing) missing = std::pair((folder / each.file).string(), name);
   }
-  return TrainerNames();
+  if (!missing) return TrainerNames();
+  return corrupt_hint("copying the checkpoint again, or naming one of its folders",
+                      "{}: names the folder '{}', which is missing", missing->first,
+                      printable(missing->second));
 }
 
 }  // namespace
@@ -90,6 +122,21 @@ TrainerNames names_like(const TrainerNames& names, std::string_view pattern) {
   std::ranges::copy_if(names, std::back_inserter(out),
                        [&](const std::string& name) { return glob.matches(name); });
   return out;
+}
+
+std::optional<uint64_t> number_after(std::string_view name, std::string_view mark) {
+  const size_t at = name.find(mark);
+  uint64_t out = 0;
+  if (at == name.npos) return std::nullopt;
+  const char* first = name.data() + at + mark.size();
+  const auto [end, error] = std::from_chars(first, name.data() + name.size(), out);
+  return error == std::errc() ? std::optional(out) : std::nullopt;
+}
+
+uint64_t numbers_after(const TrainerNames& names, std::string_view mark) {
+  std::set<std::optional<uint64_t>> out;
+  for (const std::string& name : names) out.insert(number_after(name, mark));
+  return out.size();
 }
 
 namespace {
@@ -145,7 +192,7 @@ Result<Checkpoint> read_trainer(const FoundLayout& found, Codecs codecs,
     return no_masters(found.layout->name);
   }
   auto read =
-      found.layout->read({found.folder, names, of_model, codecs, options.weights});
+      found.layout->read({found.folder, names, of_model, codecs, options.weights, options.checks});
   if (!read) {
     const bool is_damaged = read.error().code == ErrorCode::kCorrupt;
     if (is_damaged && read.error().hint.empty()) read.error().hint = kCopyOrSaveAgain;
@@ -159,8 +206,12 @@ Result<Checkpoint> read_trainer(const FoundLayout& found, Codecs codecs,
   out.format = kSafetensors.name;
   out.layout = weights.values.empty() ? std::string(found.layout->name)
                                       : fmt::format("{}: {}", found.layout->name, weights.values);
+  if (!weights.config.empty()) out.set_document("config.json", std::move(weights.config));
+  if (!weights.step) weights.step = step_of_folder(found.folder);
+  if (weights.step) out.layout += fmt::format(", step {}", *weights.step);
+  if (weights.ranks != 0) out.layout += fmt::format(", {}", counted(weights.ranks, "rank"));
   out.not_read = std::move(weights.not_read);
-  out.tensors = std::move(weights.tensors);
+  CKPT_SET(out.tensors, with_single_experts(std::move(weights.tensors), of_model));
   return out;
 }
 

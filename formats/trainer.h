@@ -42,10 +42,18 @@ bool has_titan_names(const std::vector<Tensor>& tensors);
 Result<std::vector<Tensor>> from_titan(std::vector<Tensor> tensors,
                                        const std::vector<Document>& documents);
 
+// The tensors as files of the model's class have them: experts one by one instead of in stacks. A
+// class that is not known stays as it is. Fails: config.json is not an object.
+Result<std::vector<Tensor>> with_single_experts(std::vector<Tensor> tensors,
+                                                const std::vector<Document>& documents);
+
 struct TrainerWeights {
   std::vector<Tensor> tensors;        // with the names of the model
   std::vector<std::string> not_read;  // what else is there: "optimizer (75 entries)"
   std::string values = {};            // which of several values the weights have: "F32 masters"
+  uint64_t ranks = 0;                 // that wrote the files; 0: unknown
+  std::optional<uint64_t> step = {};  // of the training, if the files tell
+  std::string config = {};            // config.json, if the layout has its facts
 };
 
 struct TrainerFolder {
@@ -54,6 +62,7 @@ struct TrainerFolder {
   const std::vector<Document>& documents;  // of the model, or of its base
   Codecs codecs;
   WeightValues weights;  // never kMaster if the layout has no masters
+  WeightChecks* checks;  // as ReadOptions
 };
 
 struct TrainerLayout {
@@ -69,6 +78,10 @@ inline constexpr std::string_view kModelWeights = "the model's weights";
 
 // The names that match `glob`.
 std::vector<std::string> names_like(const std::vector<std::string>& names, std::string_view glob);
+// The number after the first `mark`: 4 in "model_world_size_4_rank_1.pt" after "world_size_".
+std::optional<uint64_t> number_after(std::string_view name, std::string_view mark);
+// Counts the different ones in these names.
+uint64_t numbers_after(const std::vector<std::string>& names, std::string_view mark);
 
 // The folder of the weights in a trainer's checkpoint, and their layout.
 struct FoundLayout {

@@ -10,9 +10,12 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/find.h"
 #include "core/base/words.h"
+#include "core/json/json_read.h"
 #include "core/model/tensor_names.h"
 #include "formats/trainer.h"
+#include "models/models.h"
 
 namespace ckpt {
 namespace {
@@ -144,6 +147,61 @@ Result<std::vector<std::string>> names_of_weights(const std::vector<TrainerPath>
     }
   }
   return names;
+}
+
+// ---- experts ------------------------------------------------------------------------------------
+// Classes of transformers 5 have them in stacks in memory, and many have them one by one in files:
+//
+//   experts.gate_up_proj [E, 2I, H]   becomes   experts.0.gate_proj.weight, ..0.up_proj.weight, ...
+//   experts.down_proj    [E, H, I]    becomes   experts.0.down_proj.weight, ...
+//
+// Source: transformers 5 conversion_mapping.py, which save_pretrained applies in reverse.
+namespace {
+
+// Whether the model's class is known here, and its files hold single experts.
+bool has_single_experts(const JsonValue& config) {
+  const JsonValue* inner = known(config, "text_config");
+  const std::string_view type = text_in(inner == nullptr ? config : *inner, "model_type");
+  return table_of_model_type(type) != nullptr && !has_quirk(type, "stacked_experts");
+}
+
+Status add_experts(const Tensor& stack, std::vector<Tensor>& out) {
+  const size_t dot = stack.name.rfind('.');
+  const auto parts = parts_of_stack(std::string_view(stack.name).substr(dot + 1));
+  const uint64_t rows = stack.shape[1] / parts.size();
+  for (uint64_t expert = 0; expert < stack.shape[0]; ++expert) {
+    for (size_t part = 0; part < parts.size(); ++part) {
+      const uint64_t first = expert * stack.shape[1] + part * rows;
+      CKPT_ASSIGN(out.emplace_back(), take_rows(stack, first, rows));
+      out.back().name =
+          fmt::format("{}.{}.{}.weight", stack.name.substr(0, dot), expert, parts[part]);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Tensor>> with_single_experts(std::vector<Tensor> tensors,
+                                                const std::vector<Document>& documents) {
+  const auto is_stack = [](const Tensor& tensor) {
+    const std::string_view name = tensor.name;
+    const auto parts = parts_of_stack(name.substr(name.rfind('.') + 1));
+    return tensor.shape.size() == 3 && !parts.empty() && tensor.shape[1] % parts.size() == 0;
+  };
+  const Document* document = find_by(documents, &Document::path, "config.json");
+  if (document == nullptr || std::ranges::none_of(tensors, is_stack)) return tensors;
+  CKPT_ASSIGN(const auto config, document->values());
+  if (!has_single_experts(*config)) return tensors;
+  std::vector<Tensor> out;
+  for (Tensor& tensor : tensors) {
+    if (is_stack(tensor)) {
+      CKPT_TRY(add_experts(tensor, out));
+    } else {
+      out.push_back(std::move(tensor));
+    }
+  }
+  return out;
 }
 
 }  // namespace ckpt

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,12 @@ class Cursor {
   template <class T>
   Result<T> number() {
     T value{};
+    const uint64_t at = position_ - window_start_;
+    if (at < window_.size() && sizeof(T) <= window_.size() - at) {  // as most numbers are
+      std::memcpy(&value, window_.data() + at, sizeof(T));
+      position_ += sizeof(T);
+      return value;
+    }
     CKPT_TRY(take(std::as_writable_bytes(std::span(&value, 1))));
     return value;
   }

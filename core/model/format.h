@@ -57,6 +57,12 @@ struct LayoutOptions {
 // bits, or the F32 masters that its optimizer changes.
 enum class WeightValues : uint8_t { kUsual, kModel, kMaster };
 
+// Checks that reading made, besides the places of tensors.
+struct WeightChecks {
+  uint64_t sums = 0, without_sums = 0;  // entries of zips whose CRC-32 was right, or not written
+  bool has_one_step = false;  // the files of a trainer's ranks say that they are of one step
+};
+
 // Options for reading files.
 struct ReadOptions {
   // Documents and indexes may be links to any file, not only into their folder and to the blobs of
@@ -71,6 +77,8 @@ struct ReadOptions {
   std::filesystem::path base = {};
   // kUsual: as the layout's own program does.
   WeightValues weights = WeightValues::kUsual;
+  // If set, weights in PyTorch's zips are read entirely and their CRC-32 compared.
+  WeightChecks* checks = nullptr;
 };
 
 struct Format {

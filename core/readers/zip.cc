@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <optional>
 
 namespace ckpt {
@@ -118,6 +119,37 @@ void read_zip64_extra(const ZipBytes& bytes, uint64_t at, uint64_t end,
   }
 }
 
+using CrcTables = std::array<std::array<uint32_t, 256>, 8>;
+
+// Tables for eight bytes at a time.
+constexpr CrcTables crc_tables() {
+  CrcTables out{};
+  for (uint32_t i = 0; i < 256; ++i) {
+    uint32_t value = i;
+    for (int bit = 0; bit < 8; ++bit) value = value >> 1 ^ ((value & 1) != 0 ? 0xEDB88320 : 0);
+    out[0][i] = value;
+  }
+  for (size_t k = 1; k < out.size(); ++k) {
+    for (size_t i = 0; i < 256; ++i) {
+      out[k][i] = out[k - 1][i] >> 8 ^ out[0][out[k - 1][i] & 0xFF];
+    }
+  }
+  return out;
+}
+
+uint32_t with_crc(uint32_t crc, std::span<const std::byte> bytes) {
+  static constexpr CrcTables kTables = crc_tables();
+  for (; bytes.size() >= 8; bytes = bytes.subspan(8)) {
+    uint64_t next = 0;
+    std::memcpy(&next, bytes.data(), sizeof(next));
+    next ^= crc;
+    crc = 0;
+    for (size_t k = 0; k < 8; ++k) crc ^= kTables[7 - k][next >> (8 * k) & 0xFF];
+  }
+  for (const std::byte byte : bytes) crc = crc >> 8 ^ kTables[0][(crc ^ uint32_t(byte)) & 0xFF];
+  return crc;
+}
+
 }  // namespace
 
 Result<std::vector<ZipEntry>> read_zip_directory(const Slice& archive) {
@@ -144,7 +176,8 @@ Result<std::vector<ZipEntry>> read_zip_directory(const Slice& archive) {
     }
     const bool is_encrypted = (bytes.number(at + 8, 2) & 1) != 0;
     ZipEntry& entry = out.emplace_back(ZipEntry{bytes.text(name_at, name), bytes.number(at + 24, 4),
-                                                bytes.number(at + 42, 4), false});
+                                                bytes.number(at + 42, 4), false,
+                                                static_cast<uint32_t>(bytes.number(at + 16, 4))});
     uint64_t packed_bytes = bytes.number(at + 20, 4);
     read_zip64_extra(bytes, name_at + name, name_at + name + extra,
                      {&entry.size_bytes, &packed_bytes, &entry.header_bytes});
@@ -194,6 +227,20 @@ Result<Slice> find_zip_entry(const Slice& archive, const ZipEntry& entry) {
     return not_in_zip(archive, entry.header_bytes, what);
   }
   return Slice{archive.source, archive.offset_bytes + start, entry.size_bytes};
+}
+
+Result<bool> check_zip_sum(const Slice& bytes, const ZipEntry& entry) {
+  constexpr uint64_t kBytesAtATime = 1 << 20;
+  if (entry.sum == 0 && bytes.size_bytes != 0) return false;
+  std::vector<std::byte> read(std::min(kBytesAtATime, bytes.size_bytes));
+  uint32_t crc = ~uint32_t{0};
+  for (uint64_t at = 0; at < bytes.size_bytes; at += read.size()) {
+    read.resize(std::min<uint64_t>(read.size(), bytes.size_bytes - at));
+    CKPT_TRY(bytes.source->read(bytes.offset_bytes + at, read));
+    crc = with_crc(crc, read);
+  }
+  if (~crc == entry.sum) return true;
+  return corrupt("entry '{}' has the CRC-32 {:08x}; expected {:08x}", entry.name, ~crc, entry.sum);
 }
 
 }  // namespace ckpt

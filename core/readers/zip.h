@@ -26,6 +26,7 @@ struct ZipEntry {
   uint64_t size_bytes = 0;
   uint64_t header_bytes = 0;  // position of its local header
   bool is_stored = true;      // neither compressed nor encrypted
+  uint32_t sum = 0;           // CRC-32 of its bytes; 0: none was written
 };
 
 // Fails: kCorrupt: not a zip, truncated, an entry beyond the end; kUnsupported: a directory above
@@ -38,5 +39,8 @@ Result<std::vector<ZipEntry>> read_zip_start(std::span<const std::byte> start,
                                              std::string_view last, uint64_t last_bytes);
 // Finds the bytes of `entry`. Fails: kUnsupported: not stored; kCorrupt: beyond the end; kIo.
 Result<Slice> find_zip_entry(const Slice& archive, const ZipEntry& entry);
+// Reads the bytes of `entry` and compares their CRC-32. Returns false if none was written. Fails:
+// kCorrupt: it differs; kIo.
+Result<bool> check_zip_sum(const Slice& bytes, const ZipEntry& entry);
 
 }  // namespace ckpt

@@ -76,6 +76,39 @@ TEST(Trainer, OtherValuesOfWeightsAreThoseOfTheTrainer) {
   }
 }
 
+// Facts of the model and of the training that only the trainer's own files have.
+TEST(Trainer, ArgsOfMegatronBecomeConfigJson) {
+  const auto whole = opened_trainer(testdata("trainers/mcore-dist/ckpt"));
+  ASSERT_TRUE(whole.has_value()) << whole.error().text();
+  EXPECT_NE(whole->layout.find(", step 100, 1 rank"), std::string::npos) << whole->layout;
+  const Document* config = whole->find_document("config.json");
+  ASSERT_NE(config, nullptr);
+  EXPECT_EQ(config->text(), read_file(testdata("trainers/mcore-dist/config.json")));
+}
+
+TEST(Trainer, ConfigJsonIsNotMadeOfIncompleteArgs) {
+  const TemporaryFolder folder;
+  fs::copy(testdata("trainers/mcore-legacy-tp2/ckpt"), folder / "ckpt",
+           fs::copy_options::recursive);
+  fs::remove(folder / "ckpt/iter_0000001/config.json");
+  const auto partial = opened_trainer(folder / "ckpt");
+  ASSERT_TRUE(partial.has_value()) << partial.error().text();
+  EXPECT_EQ(partial->find_document("config.json"), nullptr);
+  EXPECT_EQ(partial->not_read.back(),
+            "config.json (args without max_position_embeddings, norm_epsilon)");
+}
+
+TEST(Trainer, NewestFolderOfVerlHasItsWeights) {
+  const TemporaryFolder folder;
+  fs::create_directories(folder / "run/global_step_40");
+  fs::copy(testdata("trainers/ranks-fsdp1-sharded/ckpt"), folder / "run/global_step_40/actor",
+           fs::copy_options::recursive);
+  write_file(folder / "run/latest_checkpointed_iteration.txt", "40");
+  const auto read = opened_trainer(folder / "run");
+  ASSERT_TRUE(read.has_value()) << read.error().text();
+  EXPECT_NE(read->layout.find(", step 40, 2 ranks"), std::string::npos) << read->layout;
+}
+
 TEST(Trainer, OneFileOfARankIsRefused) {
   for (const char* file : {"dcp-misc/ckpt/__0_0.distcp",
                            "hf-plain/ckpt/shard-00001-model-00001-of-00001.safetensors",
@@ -114,11 +147,17 @@ std::string refusal_after(const Damage& damage) {
 
 TEST(Trainer, DamageIsRefused) {
   const std::string size = "K\x07K\x10\x86", larger = "K\x08K\x10\x86";
+  const std::string one("\0\0\x80\x3F", 4), two("\0\0\0\x40", 4);
   const Damage kCases[] = {
       {"dcp-misc", ".metadata", "", "", "the save did not end"},
       {"dcp-misc", "__1_0.distcp", "", "", "names the file '__1_0.distcp', which is missing"},
       {"dcp-misc", ".metadata", "__1_0.distcp", "../../x_dist", "expected a file of this folder"},
-      {"dcp-misc", ".metadata", "\x07""float16", "\x07""float32", "'.metadata' says f32 [3, "},
+      {"dcp-misc", ".metadata",
+       "\x07"
+       "float16",
+       "\x07"
+       "float32",
+       "'.metadata' says f32 [3, "},
       {"dcp-misc", ".metadata", size, larger, "no chunk has rows 7 to 7"},
       {"dcp-misc", ".metadata", "BytesStorageMetadata", "BytesStorageMetadat\n", "read"},
       {"dcp-nocollectives", "__0.metadata", "", "", "no chunk has rows 0 to "},
@@ -133,6 +172,14 @@ TEST(Trainer, DamageIsRefused) {
        "of 3 ranks; 2 files are there"},
       {"ds-z3-frozen", "global_step1/zero_pp_rank_1_mp_rank_00_model_states.pt", "", "",
        "the file of rank 1 is missing"},
+      {"ds-z3-frozen", "global_step1/bf16_zero_pp_rank_2_mp_rank_00_optim_states.pt", one, two,
+       "its optimizer has made 2 steps, and that of another rank 1"},
+      {"ds-z3-frozen", "global_step1/zero_pp_rank_1_mp_rank_00_model_states.pt",
+       "global_stepsq\x88K\x01", "global_stepsq\x88K\x02", "of step 2; "},
+      {"mcore-legacy-tp2", "iter_0000001/mp_rank_01/model_optim_rng.pt", "iterationq\x1dK\x01",
+       "iterationq\x1dK\x02", "of iteration 2; another rank has 1"},
+      {"mcore-legacy-tp2", "latest_checkpointed_iteration.txt", "1", "7",
+       "names the folder 'iter_0000007', which is missing"},
   };
   for (const Damage& damage : kCases) {
     const std::string found = refusal_after(damage);
@@ -174,11 +221,11 @@ TEST(Trainer, AnyChangedByteOfAnIndexIsAnErrorOrAnotherIndex) {
 }
 
 TEST(Trainer, WrappersAreWholeComponents) {
-  const auto names = names_of_weights({{"model", "module.model.norm.weight"},
-                                       {"model", "_orig_mod.lm_head.original_module.weight"}});
+  const auto names = names_of_weights(
+      {{"model", "module.model.norm.weight"}, {"model", "_orig_mod.score.original_module.weight"}});
   ASSERT_TRUE(names.has_value());
   EXPECT_EQ(names->front(), "model.norm.weight");
-  EXPECT_EQ(names->back(), "lm_head.original_module.weight");
+  EXPECT_EQ(names->back(), "score.original_module.weight");
   EXPECT_FALSE(names_of_weights({{"module.a"}, {"_orig_mod.a"}}).has_value());
   EXPECT_TRUE(is_beside_weights({"app", "optim", "state.x"}));
   EXPECT_TRUE(is_beside_weights({"optimizer.state.x.exp_avg"}));

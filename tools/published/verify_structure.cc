@@ -20,9 +20,6 @@ namespace ckpt {
 namespace fs = std::filesystem;
 namespace {
 
-// Links are followed here; the comparison of files reports them.
-const ReadOptions kLinksFollowed{.follow_links = true};
-
 using StructureVerdict = StructureFinding::Verdict;
 
 void add_bad(std::vector<StructureFinding>& found, const std::string& path, Error error) {
@@ -35,13 +32,33 @@ void add_bad(std::vector<StructureFinding>& found, const std::string& path, Erro
   found.push_back({path, std::move(text), verdict, std::move(hint)});
 }
 
+// The checks of a checkpoint's weights, and what was not checked.
+std::pair<std::string, std::string> told_checks(const Checkpoint& checkpoint,
+                                                const WeightChecks& checks) {
+  std::string done;
+  if (checks.sums != 0) done = fmt::format(", {} are right", counted(checks.sums, "CRC-32"));
+  std::vector<std::string> rest;
+  if (std::string extra = bytes_after_tensors(checkpoint); !extra.empty()) rest.push_back(extra);
+  const bool is_trained = !checkpoint.layout.empty();
+  if (is_trained && checks.sums == 0) {
+    rest.emplace_back("bytes of weights (without checksums)");
+  } else if (checks.without_sums != 0) {
+    rest.push_back(fmt::format("{} without a CRC-32", counted(checks.without_sums, "storage")));
+  }
+  if (is_trained && !checks.has_one_step) rest.emplace_back("that all files are of one step");
+  std::ranges::copy(checkpoint.not_read, std::back_inserter(rest));
+  return {done, fmt::format("{}", fmt::join(rest, ", "))};
+}
+
 // Judges a checkpoint. Returns the names of its files if it is sound.
 Result<std::set<std::string>> judge(const Format& format, const fs::path& path,
                                     std::vector<StructureFinding>& found) {
   IndexMisfit misfit;
-  const auto checkpoint = is_folder(path)
-                              ? read_despite_index(path, all_codecs(), kLinksFollowed, misfit)
-                              : format.read(path, all_codecs(), kLinksFollowed);
+  WeightChecks checks;
+  ReadOptions options{.follow_links = true};  // the comparison of files reports links
+  if (!is_url(path)) options.checks = &checks;
+  const auto checkpoint = is_folder(path) ? read_despite_index(path, all_codecs(), options, misfit)
+                                          : format.read(path, all_codecs(), options);
   std::set<std::string> files;
   if (checkpoint && !misfit.found.empty()) {
     add_bad(found, path.string(), misfit.error());
@@ -52,18 +69,20 @@ Result<std::set<std::string>> judge(const Format& format, const fs::path& path,
     std::string text = fmt::format("{} structure is sound, {}{}{}", format.name,
                                    counted(checkpoint->tensors.size(), "tensor"),
                                    adapter.empty() ? "" : " of a ", adapter);
-    std::string rest = bytes_after_tensors(*checkpoint);
     if (!checkpoint->layout.empty()) {
       text = fmt::format("{}: {} are complete", checkpoint->layout,
                          counted(checkpoint->tensors.size(), "tensor"));
-      rest = "checksums in the files";
-      if (!checkpoint->not_read.empty()) {
-        rest += fmt::format(", {}", fmt::join(checkpoint->not_read, ", "));
-      }
     }
+    const auto [done, rest] = told_checks(*checkpoint, checks);
+    text += done;
     if (!rest.empty()) text += "; not checked: " + rest;
     found.push_back({path.string(), std::move(text), StructureVerdict::kSound, "", rest});
     for (const Tensor& tensor : checkpoint->tensors) files.insert(tensor.home);
+    if (checkpoint->layout.empty()) return files;
+    CKPT_ASSIGN(const std::vector<FolderEntry> entries, list_folder(path, {}));
+    for (const FolderEntry& entry : entries) {
+      if (is_file_of_ranks(entry.path)) files.insert(entry.path);
+    }
     return files;
   }
   const ErrorCode code = checkpoint.error().code;
@@ -92,8 +111,9 @@ const Format* loose_format(const fs::path& path) {
 
 using IsInIndexedFolder = std::function<bool(const std::string& name)>;
 
-// Judges a folder below `folder` that has an index as one checkpoint, because each file may be
-// sound alone while another is missing. Returns the names of its files relative to `folder`.
+// Judges a folder below `folder` that has an index, or files of ranks, as one checkpoint, because
+// each file may be sound alone while another is missing. Returns the names of its files relative to
+// `folder`.
 Result<std::set<std::string>> judge_indexed_folder(const fs::path& folder, const std::string& inner,
                                                    const std::vector<FolderEntry>& entries,
                                                    std::vector<StructureFinding>& found) {
@@ -116,11 +136,15 @@ Result<std::set<std::string>> judge_indexed_folders(const fs::path& folder,
                                                     const std::vector<FolderEntry>& entries,
                                                     const IsInIndexedFolder& is_judged,
                                                     std::vector<StructureFinding>& found) {
-  constexpr std::string_view kIndex = "/model.safetensors.index.json";
-  std::set<std::string> out;
+  constexpr std::string_view kIndex = "model.safetensors.index.json";
+  std::set<std::string> out, inners;
   for (const FolderEntry& entry : entries) {
-    if (!entry.path.ends_with(kIndex) || is_judged(entry.path)) continue;
-    const std::string inner = entry.path.substr(0, entry.path.size() - kIndex.size());
+    if (is_judged(entry.path) || out.contains(entry.path)) continue;
+    const fs::path path = entry.path;
+    const std::string inner = path.parent_path().string();
+    const bool is_part = path.filename() == kIndex ||
+                         (path.extension() == ".safetensors" && is_file_of_ranks(path.filename()));
+    if (!is_part || inner.empty() || !inners.insert(inner).second) continue;
     CKPT_ASSIGN(std::set<std::string> judged, judge_indexed_folder(folder, inner, entries, found));
     out.merge(judged);
   }

@@ -24,12 +24,14 @@
 #include "core/json/json_read.h"
 #include "core/model/checkpoint.h"
 #include "core/model/metadata.h"
+#include "models/class_defaults.h"
 #include "models/gguf_tables.h"
 #include "models/linear_experts.h"
 #include "models/mlx_rules.h"
 #include "models/projections.h"
 #include "models/resolved.h"
 #include "models/row_lists.h"
+#include "models/towers.h"
 
 namespace ckpt {
 
@@ -43,8 +45,6 @@ namespace ckpt {
 // gguf-py/gguf/tensor_mapping.py. Rows name stems, so ".weight" and ".bias" both match a row and
 // keep their suffix; a row that ends in one of these itself, or whose target does, is exact.
 
-// The dimension along which servers split a parameter between devices.
-enum class ServerCut : uint8_t { kWhole, kRows, kColumns };
 enum class ModelPart : uint8_t { kText, kVision, kMtp };
 
 // A parameter as transformers names it; one a layer where the name starts with a dot, and there one
@@ -63,25 +63,6 @@ struct ParameterRule {
   std::string_view shape;
   ServerCut cut = ServerCut::kWhole;
   std::string_view when = {};
-};
-
-class Fields;
-
-// Who reads a default of a class: all, the keys of a GGUF alone, or shapes alone.
-enum class ReadBy : uint8_t { kAll, kKeys, kShapes };
-
-// A field that its model class fills in when config.json lacks it.
-//   value   a number, or fields as in a shape
-//   unless  for keys: nothing is filled in where this field is there, be it null; the field itself
-//           where null means that there is none
-// A field that is there, but null, stays null in transformers. Keys refuse it where the default is
-// a number that the class computes with, unless `null_as` says what it is then; in shapes it is
-// zero and untrue, and no size.
-struct ClassDefault {
-  std::string_view field, value;
-  ReadBy read_by = ReadBy::kAll;
-  std::string_view unless = {}, null_as = {};
-  Result<uint64_t> (*compute)(const Fields& fields) = nullptr;
 };
 
 // How the values of a tensor change, in addition to its name. r = value heads a key head.
@@ -401,7 +382,7 @@ ModelForm form_of(const std::vector<Tensor>& tensors);  // all else as it is abo
 
 struct Parameter {
   std::string name;
-  std::vector<uint64_t> shape;  // of the values, whatever they are stored as
+  std::vector<uint64_t> shape;  // of the values, whatever they are stored as; empty: unknown
   ServerCut cut = ServerCut::kWhole;
   ModelPart part = ModelPart::kText;
   bool is_required = true;   // false: the head of a model that ties it to the embedding
@@ -427,30 +408,8 @@ struct ModelConfigs {
 Result<std::vector<Parameter>> expected_parameters(const ModelConfigs& configs,
                                                    const ModelForm& form);
 
-// A vision tower and its projector (towers.cc). Shapes use fields of vision_config. They write
-// "text.hidden_size" for a field of the text part, and "wrapper.X" for a field at the root.
-//   kind     the KIND in the wrapper's quirk "tower:KIND"
-//   layers   name of the layers without their number: "vision_tower.transformer.layers"
-//   depth    the field that counts the layers
-//   heads    the field that counts attention heads
-// A rule with {} in its name applies to each entry of deepstack_visual_indexes. A rule with words
-// in braces applies to each word. `when` names a field that must be true.
-struct TowerTable {
-  std::string_view kind, layers, depth, heads;
-  std::span<const std::span<const ParameterRule>> lists;
-  std::span<const ClassDefault> defaults;
-};
-const TowerTable& tower_named(std::string_view kind);
-const TowerTable* tower_of(std::string_view wrapper_type);  // nullptr: the wrapper has no table
-
-// Names of towers and projectors begin with these.
-inline constexpr std::string_view kTowerRoots[] = {"model.visual.", "vision_tower.",
-                                                   "vision_model.", "multi_modal_projector.",
-                                                   "layerwise_projectors.", "spatial_projectors.",
-                                                   "vit."};
-
-// `hidden` is the text part's hidden_size. Fails as expected_parameters() does.
-Result<std::vector<Parameter>> expected_tower(const TowerTable& tower, const JsonValue& wrapper,
+// `hidden` is the text part's hidden_size, `root` config.json. Fails as expected_parameters() does.
+Result<std::vector<Parameter>> expected_tower(const TowerTable& tower, const JsonValue& root,
                                               uint64_t hidden);
 
 // The number that tokenizer.json's list of added tokens gives to the text that

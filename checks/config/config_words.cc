@@ -261,6 +261,7 @@ void check_auto_class(const CheckContext& context, const Family& table) {
   const Subject& on = context.on;
   const bool is_own = has_word(table.model_types, on.model_type) ||
                       has_word(table.bare_types, on.model_type) ||
+                      table_of_architecture(on.model_class) == nullptr ||  // a wrapper's
                       known(on.config, "auto_map") != nullptr;
   if (is_own || !knows_model_type(context.profile, on.model_type)) return;
   std::string found =

@@ -88,7 +88,7 @@ void check_table_fields(const CheckContext& context) {
   if (!has_word(report.table->quirks, "no_head_dim")) check_heads(context, prefix, *defaults);
   check_zero_fields(context, prefix, on.text_config());
   const JsonValue* vision = known(on.config, "vision_config");
-  const TowerTable* tower = tower_of(on.model_type);
+  const TowerTable* tower = tower_of(on.model_type, on.config);
   const bool has_tower = tower != nullptr && vision != nullptr && vision->is_object();
   if (!has_tower || !on.has_vision_tensors()) return;
   check_nulls(context, "config.json: vision_config.", *vision, tower->defaults);

@@ -12,18 +12,13 @@ namespace ckpt {
 namespace {
 
 // Buffers that older programs saved. Every loader skips them.
-constexpr std::string_view kBuffers[] = {"rotary_emb.inv_freq",
-                                         "rotary_pos_emb.inv_freq",
-                                         "rotary_emb.cos_cached",
-                                         "rotary_emb.sin_cached",
-                                         "embeddings.position_ids",
-                                         ".attn.bias",
+constexpr std::string_view kBuffers[] = {"rotary_emb.inv_freq",     "rotary_pos_emb.inv_freq",
+                                         "rotary_emb.cos_cached",   "rotary_emb.sin_cached",
+                                         "embeddings.position_ids", ".attn.bias",
                                          ".attn.masked_bias"};
-bool is_in_tower(std::string_view name) {
-  return name == "image_newline" ||
-         std::ranges::any_of(kTowerRoots,
-                             [name](std::string_view root) { return name.starts_with(root); });
-}
+// Names of towers and projectors begin with these, whichever table there is.
+constexpr std::string_view kTowerRoots[] = {"model.visual.", "visual.", "vision_tower.",
+                                            "vision_model.", "multi_modal_projector."};
 // The last words of entries that accompany a quantized weight.
 constexpr std::string_view kSides =
     " weight_scale weight_scale_2 weight_scale_inv weight_packed weight_global_scale weight_shape"
@@ -45,7 +40,8 @@ struct Spelling {
 
 class Names {
  public:
-  explicit Names(const Family& table) : table_(table), root_(table.root) {
+  Names(const Family& table, const TowerTable* tower) : table_(table), root_(table.root) {
+    if (tower != nullptr) add_roots(*tower);
     for (const auto& list : table.parameters) {
       for (const ParameterRule& rule : list) {
         if (rule.name.starts_with('.')) continue;
@@ -81,15 +77,35 @@ class Names {
     if (found.kind == NameKind::kOther) return std::string(name);
     if (is_other_head(found.tail)) return fmt::format("{}{}", head_, found.tail.substr(8));
     const bool is_qwen_tower = found.tail.starts_with("visual.");
+    if (found.kind == NameKind::kTower && !is_qwen_tower) return without_mid(found.tail);
     if (found.kind != NameKind::kText && !is_qwen_tower) return std::string(found.tail);
     return own_name(table_, fmt::format("{}{}", is_qwen_tower ? "model." : root_, found.tail));
   }
 
+  bool is_in_tower(std::string_view name) const {
+    return std::ranges::any_of(tower_roots_,
+                               [name](std::string_view root) { return name.starts_with(root); });
+  }
+
  private:
+  // The first word of each prefix, behind "model.".
+  void add_roots(const TowerTable& tower) {
+    mid_ = tower.mid;
+    for (const TowerPrefix& prefix : tower.prefixes) {
+      std::string_view root = prefix.found;
+      if (prefix.is_of_text) continue;
+      if (root.starts_with("model.")) root.remove_prefix(6);
+      tower_roots_.push_back(root.substr(0, root.find('.') + (root.find('.') != root.npos)));
+    }
+  }
+
+  std::string without_mid(std::string_view name) const {
+    return mid_.empty() ? std::string(name) : replace_all(name, fmt::format("{}.", mid_), ".");
+  }
+
   NameKind kind_of(std::string_view tail) const {
     const auto begins = [tail](std::string_view start) { return tail.starts_with(start); };
-    const bool is_tower = tail.starts_with("visual.") || is_in_tower(tail);
-    if (is_tower && !tail.starts_with("model.")) return NameKind::kTower;
+    if (is_in_tower(tail) && !tail.starts_with("model.")) return NameKind::kTower;
     if (tail.starts_with("mtp.")) return NameKind::kDraft;
     if (std::ranges::any_of(outer_, begins) || is_other_head(tail)) return NameKind::kHead;
     const bool is_text = tail.starts_with(table_.layers) || std::ranges::any_of(inner_, begins);
@@ -104,6 +120,8 @@ class Names {
   const Family& table_;
   std::string_view root_, head_;  // `head_` is empty if it is "lm_head." in the table
   std::vector<std::string_view> inner_, outer_;
+  std::vector<std::string_view> tower_roots_{std::begin(kTowerRoots), std::end(kTowerRoots)};
+  std::string_view mid_;
 };
 
 // Restores the prefix that Names::canonical() removed, as in the checkpoint's other tensors.
@@ -133,7 +151,10 @@ std::string served_parameter(std::string name) {
 class Comparison {
  public:
   Comparison(const Subject& on, const Family& table)
-      : on_(on), alone_(words_after(quirks_of(on.text_type), kInTransformersAlone)), names_(table) {
+      : on_(on),
+        alone_(words_after(quirks_of(on.text_type), kInTransformersAlone)),
+        tower_(tower_of(on.model_type, on.config)),
+        names_(table, tower_) {
     out_.table = &table;
     for (const Tensor& tensor : on.checkpoint.tensors) {
       held_.emplace(names_.canonical(tensor.name), &tensor);
@@ -153,8 +174,7 @@ class Comparison {
   ParameterReport run() {
     const Family* defaults = table_of_model_type(on_.text_type);
     auto expected = expected_parameters(
-        {*out_.table, defaults == nullptr ? *out_.table : *defaults, on_.text_config()},
-        form());
+        {*out_.table, defaults == nullptr ? *out_.table : *defaults, on_.text_config()}, form());
     const bool has_own_head = has_word(out_.table->architectures, on_.model_class);
     if (expected && on_.model_class.ends_with(kClassifier) && !has_own_head) add_scores(*expected);
     if (!compare_all(expected) || !compare_tower()) return std::move(out_);
@@ -197,10 +217,27 @@ class Comparison {
   }
 
   bool compare_tower() {
-    const TowerTable* tower = tower_of(on_.model_type);
-    if (tower == nullptr || !has_tower_) return true;
+    if (tower_ == nullptr || !has_tower_) return true;
     const auto hidden = number_of_fields(*out_.table, on_.text_config(), "hidden_size");
-    return compare_all(expected_tower(*tower, on_.config, hidden ? *hidden : 0));
+    auto expected = expected_tower(*tower_, on_.config, hidden ? *hidden : 0);
+    if (expected) {
+      for (Parameter& parameter : *expected) parameter.name = spelled_in_tower(parameter.name);
+    }
+    return compare_all(expected);
+  }
+
+  // The name of canonical() for one that the tower's table knows: with the first prefix of which
+  // there is such a tensor, else with the first.
+  std::string spelled_in_tower(const std::string& known) const {
+    std::string out;
+    for (const TowerPrefix& prefix : tower_->prefixes) {
+      if (prefix.is_of_text || !known.starts_with(prefix.known_as)) continue;
+      std::string name =
+          names_.canonical(fmt::format("{}{}", prefix.found, known.substr(prefix.known_as.size())));
+      if (held_.contains(name)) return name;
+      if (out.empty()) out = std::move(name);
+    }
+    return out;
   }
 
   ModelForm form() {
@@ -210,7 +247,7 @@ class Comparison {
     const bool is_wrapper = on_.model_class.ends_with("ForConditionalGeneration");
     for (const auto& [name, tensor] : held_) {
       out.note_experts(name);
-      has_tower_ |= is_wrapper && is_in_tower(name);
+      has_tower_ |= is_wrapper && names_.is_in_tower(name);
       out.has_mtp |= out_.table->has_mtp && name.starts_with("mtp.");
       out_.has_nextn |= out_.table->has_nextn && on_.layers() &&
                         number_after(name, "model.layers.") >= *on_.layers();
@@ -243,7 +280,7 @@ class Comparison {
     if (const auto packed = packed_.find(parameter.name); packed != packed_.end()) {
       const PackedForm& form = *packed->second;
       filled_.insert(served_parameter(parameter.name));
-      if (form.shape != parameter.shape) {
+      if (!parameter.shape.empty() && form.shape != parameter.shape) {
         out_.wrong.push_back(deviation(parameter, form.weight, form.shape));
       }
       return;
@@ -264,14 +301,14 @@ class Comparison {
       return;
     }
     filled_.insert(served_parameter(parameter.name));
-    if (names_any(parameter.name, alone_)) {
+    if (parameter.part != ModelPart::kVision && names_any(parameter.name, alone_)) {
       out_.extra.push_back(described(*tensor, parameter.name));
       out_.extra.back().is_in_transformers = true;
     }
     const auto dtype = plain_dtype(*tensor->codec);
     const bool is_integer =
         dtype == Dtype::kI8 || dtype == Dtype::kI16 || dtype == Dtype::kI32 || dtype == Dtype::kI64;
-    const bool is_same = tensor->shape == parameter.shape;
+    const bool is_same = parameter.shape.empty() || tensor->shape == parameter.shape;
     if (dtype == Dtype::kU8 || (is_integer && !is_same)) {
       out_.has_unknown_codes = true;
     } else if (!is_same) {
@@ -309,11 +346,19 @@ class Comparison {
     if (on_.packed.parts.contains(tensor.name)) return;
     const std::string name = names_.canonical(tensor.name);
     if (name.ends_with("_scales") && used_.count(held(name, "_blocks")) != 0) return;
-    const bool is_unlisted = has_tower_ && is_in_tower(name) && tower_of(on_.model_type) == nullptr;
-    out_.has_unlisted_tower |= is_unlisted;
-    if (is_unlisted) return;
+    if (has_tower_ && names_.is_in_tower(name) && may_be_in_tower(tensor.name)) return;
     if (is_side(name) || (out_.table->has_mtp && name.starts_with("mtp."))) return;
     out_.extra.push_back(described(tensor, name));
+  }
+
+  // Whether there may be such a tensor, which the list of parameters does not have.
+  bool may_be_in_tower(std::string_view name) {
+    out_.has_unlisted_tower |= tower_ == nullptr;
+    if (tower_ == nullptr) return true;
+    const auto match = find_tower_rule(*tower_, name);
+    return match &&
+           (match->rule->shape.empty() ||
+            std::ranges::find(tower_->more_suffixes, match->suffix) != tower_->more_suffixes.end());
   }
 
   // `name` is the spelling of canonical().
@@ -324,7 +369,7 @@ class Comparison {
     extra.is_beyond = layer && on_.layers() && *layer >= *on_.layers();
     extra.is_of_expert = is_of_expert(name);
     extra.is_bias = name.ends_with(".bias");
-    extra.is_tower = is_in_tower(name);
+    extra.is_tower = names_.is_in_tower(name);
     const bool is_wrapper = on_.model_class.ends_with("ForConditionalGeneration");
     extra.is_outermost = is_wrapper
                              ? !extra.is_tower && name == tensor.name && !is_below_root(tensor.name)
@@ -339,6 +384,7 @@ class Comparison {
 
   const Subject& on_;
   const std::vector<std::string_view> alone_;  // parts of names that only transformers has
+  const TowerTable* const tower_;              // null: no table has the wrapper's
   const Names names_;
   ParameterReport out_;
   bool has_tower_ = false;
@@ -358,6 +404,9 @@ const Family* table_of(const Subject& on) {
     name.replace(name.size() - kClassifier.size(), kClassifier.size(), "ForCausalLM");
     table = table_of_architecture(name);
   }
+  const bool is_known_wrapper =
+      on.has_text_config() && tower_of(on.model_type, on.config) != nullptr;
+  if (table == nullptr && is_known_wrapper) table = table_of_model_type(on.text_type);
   // A wrapper may contain a model of another family than its class usually does.
   const bool is_other = on.has_text_config() && !on.text_type.empty() && table != nullptr &&
                         !has_word(table->model_types, on.text_type) &&

@@ -101,6 +101,12 @@ std::string scheme_not_checked(const Subject& on, const Profile& profile);
 std::string cache_not_checked(const Subject& on, const Profile& profile);
 // Does the same for scales of experts.
 std::string scales_not_checked(const Subject& on, const Profile& profile);
+struct CheckContext;
+// Whether transformers reads the weights by the names of the model without quantization: floats,
+// and the methods that its profile lists.
+bool reads_weight_names(const CheckContext& context);
+// Why the names that a class of wrappers reads are unknown; empty if they are known.
+std::string names_not_checked(const Subject& on, const Profile& profile);
 // Why the weights were not compared for this profile; empty if they were.
 std::string weights_not_checked(const Subject& on, const Profile& profile);
 

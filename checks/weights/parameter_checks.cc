@@ -25,12 +25,10 @@ constexpr size_t kNamesDropped = 8;  // limit for one advised command
 
 using Rating = std::optional<Severity>;
 
-// transformers is only checked for configurations and for weights of floats.
 bool is_asked(const CheckContext& context, ModelPart part) {
   const Program program = context.profile.program;
   if (program == Program::kTransformers) {
-    return part != ModelPart::kMtp && context.on.quantization() == nullptr &&
-           !context.on.is_quantized();
+    return part != ModelPart::kMtp && reads_weight_names(context);
   }
   return part != ModelPart::kVision || !context.profile.runs_llama_server();
 }
@@ -425,6 +423,12 @@ constexpr Check kParameterChecks[] = {
 
 }  // namespace
 
+bool reads_weight_names(const CheckContext& context) {
+  const Quantization* declared = context.on.quantization();
+  if (declared == nullptr) return !context.on.is_quantized();
+  return has_listed(context.profile, "quantized by name", declared->method, false);
+}
+
 std::string weights_not_checked(const Subject& on, const Profile& profile) {
   if (on.is_gguf) {
     if (profile.runs_llama_server()) return gguf_not_checked(on, profile);
@@ -460,7 +464,7 @@ std::string weights_not_checked(const Subject& on, const Profile& profile) {
     return fmt::format("the vision tower: no list of the parameters of '{}'", on.model_type);
   }
   if (report.has_unknown_codes) return "the weights: stored in a way that is not decoded here";
-  return {};
+  return names_not_checked(on, profile);
 }
 
 std::span<const Check> parameter_checks() { return kParameterChecks; }

@@ -15,13 +15,12 @@ namespace {
 
 // The forms of names under which the class reads its tensors, the usual one first; empty if the
 // profile does not list them.
-std::vector<std::string_view> forms_read(const CheckContext& context) {
+std::vector<std::string_view> forms_read(const Subject& on, const Profile& profile) {
   constexpr std::string_view kSection = "names ";
-  const Subject& on = context.on;
   const auto listed = [&](std::string_view name) {
-    return split_words(section_with(context.profile, kSection, name));
+    return split_words(section_with(profile, kSection, name));
   };
-  if (runs_by_fallback(context.profile, on.model_class)) return listed("(fallback)");
+  if (runs_by_fallback(profile, on.model_class)) return listed("(fallback)");
   auto out = listed(on.model_class);
   const bool is_wrapper = on.model_class.ends_with("ForConditionalGeneration");
   if (out.empty() && !is_wrapper) {
@@ -91,9 +90,8 @@ std::string_view words_for(const NameForm& names, const Subject& on, bool is_wra
 void check_prefix(const CheckContext& context) {
   const Subject& on = context.on;
   const bool is_wrapper = on.model_class.ends_with("ForConditionalGeneration");
-  const bool is_quantized = on.quantization() != nullptr || on.is_quantized();
-  if (context.is(Program::kTransformers) && is_quantized) return;  // separate code reads these
-  const auto read = forms_read(context);
+  if (context.is(Program::kTransformers) && !reads_weight_names(context)) return;
+  const auto read = forms_read(context.on, context.profile);
   const Family* table = on.parameters.table;
   const std::string_view own = table == nullptr ? std::string_view() : table->prefixes;
   std::vector<std::string> rules;
@@ -118,8 +116,7 @@ void check_prefix(const CheckContext& context) {
   }
   if (place.empty()) return;
   // vl-wrap turns the names of these text models into those of a wrapper, but renames no tower.
-  const bool is_wrapped_again =
-      is_text_elsewhere && has_quirk(on.text_type, "takes_wrapper_names");
+  const bool is_wrapped_again = is_text_elsewhere && has_quirk(on.text_type, "takes_wrapper_names");
   Fix rename;
   const bool is_in_front = fronts.size() == 1 && !fronts.begin()->empty();
   rename.step = is_in_front ? fmt::format("rename:from={},to=", *fronts.begin())
@@ -189,13 +186,12 @@ void check_mlx(const CheckContext& context) {
   const MlxTensors& mlx = context.on.mlx;
   if (mlx.is_quantized) {
     // ckpt decodes only the mode with biases.
-    const bool is_affine =
-        std::ranges::any_of(context.on.checkpoint.tensors, [](const Tensor& tensor) {
-          return last_word(tensor.name) == "biases";
-        });
-    return context.report("*.scales", "MLX quantized these weights, which only MLX reads", {}, {},
-                          advised(is_affine ? "ckpt convert IN OUT --step dequantize"
-                                            : std::string(kMlxDequantize)));
+    const bool is_affine = std::ranges::any_of(
+        context.on.checkpoint.tensors,
+        [](const Tensor& tensor) { return last_word(tensor.name) == "biases"; });
+    return context.report(
+        "*.scales", "MLX quantized these weights, which only MLX reads", {}, {},
+        advised(is_affine ? "ckpt convert IN OUT --step dequantize" : std::string(kMlxDequantize)));
   }
   // A GGUF would be made of the original values.
   if (mlx.changed.empty() || context.profile.runs_llama_server()) return;
@@ -221,6 +217,16 @@ constexpr Check kWeightChecks[] = {
 };
 
 }  // namespace
+
+std::string names_not_checked(const Subject& on, const Profile& profile) {
+  const bool is_asked = profile.program == Program::kVllm || profile.program == Program::kSglang ||
+                        profile.program == Program::kTransformers;
+  const bool is_wrapper = on.model_class.ends_with("ForConditionalGeneration");
+  if (!is_asked || !is_wrapper || !knows_model_class(profile, on.model_class)) return {};
+  if (!forms_read(on, profile).empty()) return {};
+  return fmt::format("the names of the weights: those that '{}' reads are not known here",
+                     on.model_class);
+}
 
 std::span<const Check> weight_checks() { return kWeightChecks; }
 

@@ -99,7 +99,6 @@ const Family kPaddleOcr = ernie({
     .architectures = "PaddleOCRVLForConditionalGeneration",
     .model_types = "paddleocr_vl_text paddleocr_vl",
     .quirks = "activation:silu",
-    .is_partial = true,
 });
 
 const Family kErnieMoe = {

@@ -98,7 +98,7 @@ const Family kMistral3 = mistral3({
     .architectures = "Mistral3ForConditionalGeneration",
     .model_types = "mistral3",
     .quirks = "ties_outside vision_activation:gated projector_activation looks_up_parts"
-              " norms_feed_linears tower:pixtral",
+              " norms_feed_linears",
     .defaults = kMistralDefaults,
     .variants = kMistral3Variants,
 });

@@ -161,7 +161,7 @@ const Family kQwen35 = qwen35({
     .model_types = "qwen3_5_text qwen3_5",
     .quirks = "travels_alone only_silu counts_layers_by_default own_config:Qwen3_5"
               " norms_feed_linears",
-    .wrapper_quirks = "flat_wrapper tokenizer_by_type tower:merged"
+    .wrapper_quirks = "flat_wrapper tokenizer_by_type"
                       " processor_tokenizer:Qwen2TokenizerFast",
     .names = {kAddedOneNames, kQwen35Names, rows::kNextnNames, rows::kCommonNames},
     .defaults = kQwen35Defaults,
@@ -192,7 +192,7 @@ const Family kQwen35Moe = qwen35({
     .model_types = "qwen3_5_moe_text qwen3_5_moe",
     .quirks = "travels_alone only_silu counts_layers_by_default own_config:Qwen3_5Moe"
               " experts_alone stacked_experts norms_feed_linears",
-    .wrapper_quirks = "flat_wrapper tower:merged processor_tokenizer:Qwen2TokenizerFast",
+    .wrapper_quirks = "flat_wrapper processor_tokenizer:Qwen2TokenizerFast",
     .names = {kAddedOneNames, kQwen35Names, rows::kNextnNames, rows::kExpertNames,
               rows::kCommonNames},
     .defaults = kQwen35MoeDefaults,

@@ -69,7 +69,7 @@ constexpr Family qwen3_vl_moe(Family made) {
       "activation:silu silu_experts needs_rope_type stacked_experts exchanged_experts"
       " norms_feed_linears";
   made.wrapper_quirks =
-      "vision_activation:exact exchanged_experts tower:deepstack"
+      "vision_activation:exact exchanged_experts"
       " processor_tokenizer:Qwen2TokenizerFast nested_text";
   made.keys = rows::kQwenExpertKeys;
   made.more_keys = kDeepstackKeys;
@@ -89,7 +89,7 @@ constexpr Family qwen3_vl(Family made) {
   made.name = "qwen3vl";
   made.quirks = "activation:silu needs_rope_type norms_feed_linears";
   made.wrapper_quirks =
-      "vision_activation:exact tower:deepstack processor_tokenizer:Qwen2TokenizerFast nested_text";
+      "vision_activation:exact processor_tokenizer:Qwen2TokenizerFast nested_text";
   made.defaults = kQwen3VlDefaults;
   made.parameters = rows::kQwen3Rules;
   made.more_keys = kDeepstackKeys;
@@ -106,7 +106,7 @@ constexpr Family kQwen3VlReranker =
 const Family kQwen2Vl = qwen2_vl({
     .architectures = "Qwen2VLForConditionalGeneration",
     .model_types = "qwen2_vl_text qwen2_vl",
-    .wrapper_quirks = "activation:silu takes_mrope tower:resized"
+    .wrapper_quirks = "activation:silu takes_mrope"
                       " processor_tokenizer:Qwen2TokenizerFast",
 });
 
@@ -114,7 +114,7 @@ const Family kQwen25Vl = qwen2_vl({
     .architectures = "Qwen2_5_VLForConditionalGeneration",
     .model_types = "qwen2_5_vl_text qwen2_5_vl",
     .wrapper_quirks =
-        "activation:silu takes_mrope vision_activation:gated tower:windowed"
+        "activation:silu takes_mrope vision_activation:gated"
         " processor_tokenizer:Qwen2TokenizerFast",
 });
 

@@ -18,12 +18,14 @@ import sys
 
 LEADS = ("", "model.", "language_model.", "model.language_model.", "language_model.model.", "transformer.", "model.model.",
          "module.", "_orig_mod.", "base_model.model.", "model.language_model.model.", "text_model.", "llm.")
-TOWERS = ("visual", "vision_tower", "vision_model", "multi_modal_projector")
+TOWERS = ("visual", "vision_tower", "vision_model", "multi_modal_projector", "audio_tower", "connector", "mlp_AR", "projector",
+          "patch_merge_mlp", "layerwise_projectors", "spatial_projectors", "image_newline", "vit", "embed_vision", "embed_audio",
+          "merger")
 HEADS = ("lm_head", "embed_out")
 TEXTS = ("layers", "embed_tokens", "norm", "embeddings", "norm_f", "embed_in", "final_layer_norm", "embedding_norm")
 CHECKS = {"W01", "W02", "W09", "W10", "W12", "C10", "C48"}
-# A model that this release does not have.
-UNKNOWN = ("does not recognize this architecture", "has no attribute", "contains custom code")
+# A model that this release does not have, or that it reads on a GPU alone.
+UNKNOWN = ("does not recognize this architecture", "has no attribute", "contains custom code", "No GPU or XPU found")
 PEERS = {"transformers-5": "CKPT_PEER_TRANSFORMERS_5", "transformers-4.57": "CKPT_PEER_TRANSFORMERS_4_57"}
 
 

@@ -35,39 +35,14 @@ bool is_of_text(std::string_view name) {
                              [&](std::string_view start) { return name.starts_with(start); });
 }
 
-using TowerMatch = RuleMatch<TowerRule>;
-
-// Under which a rule knows a tensor; empty without one of the family's prefixes.
-std::string known_name(const ProjectorFamily& family, std::string_view name) {
-  const auto prefix = std::ranges::find_if(
-      family.prefixes, [&](const TowerPrefix& each) { return name.starts_with(each.found); });
-  if (prefix == family.prefixes.end()) return {};
-  std::string known = fmt::format("{}{}", prefix->known_as, name.substr(prefix->found.size()));
-  if (family.left_out.empty()) return known;
-  return replace_all(known, std::string(family.left_out) + ".", ".");
-}
-
-std::optional<TowerMatch> find_tower_rule(const ProjectorFamily& family, std::string_view name) {
-  const std::string known = known_name(family, name);
-  for (const auto& suffixes :
-       {std::span<const std::string_view>(kNameSuffixes), family.more_suffixes}) {
-    for (const std::string_view suffix : suffixes) {
-      for (const auto& list : family.names) {
-        if (auto match = match_rule(list, known, suffix)) return match;
-      }
-    }
-  }
-  return std::nullopt;
-}
-
 class ProjectorTensors {
  public:
   ProjectorTensors(const ProjectorModel& model, Codecs codecs) : model_(model), codecs_(codecs) {}
 
   Status add(const Tensor& tensor, const TowerMatch& match) {
-    const TowerRule& rule = *match.rule;
+    const TowerChanges& rule = match.rule->in_projector;
     const bool is_no_break = rule.change == TowerChange::kImageBreak && model_.break_token == 0;
-    if (rule.to.empty() || is_no_break) return {};
+    if (match.to.empty() || is_no_break) return {};
     const bool is_decodable = tensor.has_scales() && tensor.codec->decode != nullptr;
     if (!tensor.is_plain_float() && !is_decodable) {
       return unsupported(
@@ -80,7 +55,7 @@ class ProjectorTensors {
     const std::string source = tensor.original_name();
     CKPT_ASSIGN(std::vector<Tensor> changed,
                 change_tower_values(tensor, rule.change, model_, codecs_));
-    CKPT_ASSIGN(std::string name, in(tensor.name, name_of(rule.to, match)));
+    CKPT_ASSIGN(std::string name, in(tensor.name, name_of(match.to, match)));
     CKPT_TRY(store(std::move(changed[0]), std::move(name), rule.store, source));
     size_t next = 1;
     for (const std::string_view other : split_words(rule.second)) {
@@ -124,9 +99,9 @@ class ProjectorTensors {
 
   Result<std::string> name_of(std::string_view target, const TowerMatch& match) const {
     std::vector<std::string> numbers = match.numbers;
-    const bool has_kinds = match.rule->change == TowerChange::kQueries;
-    if (has_kinds || match.rule->change == TowerChange::kDeepstack) {
-      const bool is_spatial = has_kinds && numbers[0] == "1";
+    const TowerChange change = match.rule->in_projector.change;
+    if (change == TowerChange::kDeepstack || change == TowerChange::kSpatial) {
+      const bool is_spatial = change == TowerChange::kSpatial;
       const std::vector<uint64_t>& known = is_spatial ? model_.spatial : model_.deepstack;
       const auto merger = number_from<uint64_t>(numbers.back());
       if (!merger || *merger >= known.size()) {
@@ -134,12 +109,12 @@ class ProjectorTensors {
       }
       numbers[0] = fmt::format("{}", known[*merger]);
     }
-    return fill_in(target, numbers) + std::string(match.suffix);
+    return fill_in(target, numbers) + match.suffix;
   }
 
   Status count_layer(std::string_view tower, const ConfigPart& part, const TowerMatch& match,
                      const std::string& source) {
-    if (!match.rule->to.starts_with(fmt::format("{}.blk.", tower))) return {};
+    if (!match.to.starts_with(fmt::format("{}.blk.", tower))) return {};
     CKPT_ASSIGN(const uint64_t count, part.count(kBlockFields));
     const auto layer = number_from<uint64_t>(match.numbers[0]);
     if (!layer || *layer >= count) {
@@ -167,24 +142,23 @@ class ProjectorTensors {
 };
 
 // Reports a missing tower; it may exist under a prefix that the class does not read.
-Failure no_tower(const ProjectorFamily& family, const Checkpoint& checkpoint) {
+Failure no_tower(const TowerTable& tower, const Checkpoint& checkpoint) {
   for (const Tensor& tensor : checkpoint.tensors) {
     const std::string_view name = tensor.name;
     for (size_t dot = name.find('.'); dot != name.npos; dot = name.find('.', dot + 1)) {
       const std::string_view own = name.substr(dot + 1);
       const auto prefix = std::ranges::find_if(
-          family.prefixes, [&](const TowerPrefix& each) { return own.starts_with(each.found); });
-      if (prefix == family.prefixes.end() || !find_tower_rule(family, own)) continue;
+          tower.prefixes, [&](const TowerPrefix& each) { return own.starts_with(each.found); });
+      if (prefix == tower.prefixes.end() || !find_tower_rule(tower, own)) continue;
       const std::string_view from = name.substr(0, dot + 1 + prefix->found.size());
       return unsupported_hint(
-          fmt::format("--step rename:from={},to={}", from, family.prefixes[0].found),
+          fmt::format("--step rename:from={},to={}", from, tower.prefixes[0].found),
           "tensor '{}': names of the tower are below '{}'; expected '{}'", name, from,
-          family.prefixes[0].found);
+          tower.prefixes[0].found);
     }
   }
   return unsupported_hint("the released model, whose weights hold it",
-                          "none of the {} tensors is of a tower",
-                          checkpoint.tensors.size());
+                          "none of the {} tensors is of a tower", checkpoint.tensors.size());
 }
 
 }  // namespace
@@ -192,6 +166,7 @@ Failure no_tower(const ProjectorFamily& family, const Checkpoint& checkpoint) {
 Result<std::vector<Tensor>> make_projector_tensors(const Checkpoint& checkpoint,
                                                    std::optional<OutType> wanted,
                                                    ProjectorModel& model, Codecs codecs) {
+  const TowerTable& tower = tower_named(model.family->tower);
   std::vector<const Tensor*> order;
   for (const Tensor& tensor : checkpoint.tensors) order.push_back(&tensor);
   std::ranges::stable_sort(order, [](const Tensor* a, const Tensor* b) {
@@ -203,10 +178,9 @@ Result<std::vector<Tensor>> make_projector_tensors(const Checkpoint& checkpoint,
   for (const Tensor* tensor : order) {
     if (ends_with_any(tensor->name, kBuffers)) continue;
     const bool is_left_out =
-        !model.left_out.empty() &&
-        known_name(*model.family, tensor->name).starts_with(model.left_out);
+        !model.left_out.empty() && known_in_tower(tower, tensor->name).starts_with(model.left_out);
     if (is_left_out) continue;
-    const auto match = find_tower_rule(*model.family, tensor->name);
+    const auto match = find_tower_rule(tower, tensor->name);
     if (match) {
       matched.emplace_back(tensor, *match);
       kept.push_back({tensor->name, *tensor});
@@ -220,7 +194,7 @@ Result<std::vector<Tensor>> make_projector_tensors(const Checkpoint& checkpoint,
         "{} tensors that neither the towers of {} nor its language model have, such as '{}'",
         unknown.size(), model.family->name, fmt::join(shown, "', '"));
   }
-  if (matched.empty()) return no_tower(*model.family, checkpoint);
+  if (matched.empty()) return no_tower(tower, checkpoint);
   model.out_type = wanted ? *wanted : guess_out_type(kept);
   ProjectorTensors list(model, codecs);
   for (const auto& [tensor, match] : matched) CKPT_TRY(list.add(*tensor, match));

@@ -141,7 +141,7 @@ Result<Tensor> change_one_of_tower(Tensor tensor, TowerChange change, const Proj
     case TowerChange::kColumn: return reshape(tensor, {tensor.values(), 1});
     case TowerChange::kNone:
     case TowerChange::kDeepstack:
-    case TowerChange::kQueries:
+    case TowerChange::kSpatial:
     case TowerChange::kThirds:
     case TowerChange::kFrames: break;
   }

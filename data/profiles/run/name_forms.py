@@ -23,7 +23,9 @@ import transformers
 LEADS = ("", "model.", "model.language_model.", "language_model.model.", "language_model.", "model.model.",
          "model.language_model.model.", "transformer.", "module.", "_orig_mod.", "base_model.model.", "text_model.", "llm.",
          "backbone.", "gpt_neox.", "model.model.language_model.", "model.backbone.", "model.gpt_neox.")
-TOWERS = ("visual", "vision_tower", "vision_model", "multi_modal_projector")
+TOWERS = ("visual", "vision_tower", "vision_model", "multi_modal_projector", "audio_tower", "connector", "mlp_AR", "projector",
+          "patch_merge_mlp", "layerwise_projectors", "spatial_projectors", "image_newline", "vit", "embed_vision", "embed_audio",
+          "merger")
 HEADS = ("lm_head", "embed_out")
 TEXTS = ("layers", "embed_tokens", "norm", "embeddings", "norm_f", "embed_in", "final_layer_norm", "embedding_norm")
 

@@ -138,7 +138,7 @@ const Family kGemma3 = {
     .quirks =
         "activation:gelu_tanh own_config:Gemma3 needs_rope_type yarn_without_length"
         " norms_feed_linears",
-    .wrapper_quirks = "vision_activation:any yarn_without_length tower:siglip",
+    .wrapper_quirks = "vision_activation:any yarn_without_length",
     .names = {kGemma3Norms, kGemma2Norms, kGemmaNorms, rows::kCommonNames},
     .keys = kGemma3Keys,
     .defaults = kGemma3Defaults,

@@ -68,7 +68,6 @@ const Family kLlama4 = {
     .architectures = "Llama4ForConditionalGeneration Llama4ForCausalLM",
     .model_types = "llama4_text llama4",
     .quirks = "lists_rotating_layers asks_nothing_of_rope stacked_experts",
-    .wrapper_quirks = "tower:shuffled",
     .names = {kLlama4Names, rows::kCommonNames},
     .keys = kLlama4Keys,
     .defaults = kLlama4Defaults,

@@ -43,11 +43,14 @@ TEST(ToMmproj, EveryArchitectureOfAProjectorIsOfOneFamily) {
     for (std::string_view list = family->architectures; !list.empty();) {
       EXPECT_TRUE(seen.insert(std::string(take_word(list))).second);
     }
-    for (const auto& list : family->names) {
+    for (const auto& list : tower_named(family->tower).rows) {
       for (const TowerRule& rule : list) {
+        const TowerChanges& made = rule.in_projector;
         const bool gives_several =
-            rule.change == TowerChange::kFrames || rule.change == TowerChange::kThirds;
-        EXPECT_EQ(gives_several, !rule.second.empty()) << rule.from;
+            made.change == TowerChange::kFrames || made.change == TowerChange::kThirds;
+        EXPECT_EQ(gives_several, !made.second.empty()) << rule.from;
+        EXPECT_TRUE(rule.to.empty() || each_name(rule.from).size() == each_name(rule.to).size())
+            << rule.from;
         EXPECT_EQ(rule.from.find("{}") == rule.from.npos || rule.to.empty(),
                   rule.to.find("{}") == rule.to.npos)
             << rule.from;

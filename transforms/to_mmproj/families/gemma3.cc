@@ -10,24 +10,6 @@
 namespace ckpt {
 namespace {
 
-constexpr TowerPrefix kGemma3Prefixes[] = {
-    {"vision_tower.vision_model.", "tower."}, {"vision_tower.", "tower."},
-    {"multi_modal_projector.", "projector."}, {"model.vision_tower.vision_model.", "tower."},
-    {"model.vision_tower.", "tower."},        {"model.multi_modal_projector.", "projector."},
-};
-
-// clang-format off
-constexpr TowerRule kGemma3TowerNames[] = {
-    {"projector.mm_input_projection_weight", "mm.input_projection.weight",
-     TowerChange::kNone, TowerStore::kF16},
-    {"projector.mm_input_projection.weight", "mm.input_projection.weight",
-     TowerChange::kNone, TowerStore::kF16},
-    {"projector.mm_soft_emb_norm",           "mm.soft_emb_norm", TowerChange::kAddOne},
-    {"tower.embeddings.patch_embedding",     "v.patch_embd",
-     TowerChange::kNone, TowerStore::kF32},
-};
-// clang-format on
-
 constexpr TowerKey kGemma3Keys[] = {kEpsilonKey, kGeluKey};
 
 Status add_gemma3_keys(const ProjectorModel& model, Metadata& metadata) {
@@ -55,11 +37,9 @@ Status add_gemma3_keys(const ProjectorModel& model, Metadata& metadata) {
 const ProjectorFamily kGemma3Projector = {
     .name = "gemma3",
     .architectures = "Gemma3ForConditionalGeneration",
-    .vision_defaults = R"({"layer_norm_eps": 1e-6})",
     .tower = "siglip",
+    .vision_defaults = R"({"layer_norm_eps": 1e-6})",
     .text_defaults = R"({"hidden_size": 2304})",
-    .prefixes = kGemma3Prefixes,
-    .names = {kGemma3TowerNames, kClipLayers, kSiglipHead},
     .keys = kGemma3Keys,
     .add_keys = add_gemma3_keys,
 };

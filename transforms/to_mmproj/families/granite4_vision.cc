@@ -12,39 +12,6 @@
 namespace ckpt {
 namespace {
 
-constexpr TowerPrefix kGranitePrefixes[] = {
-    {"model.vision_tower.vision_model.", "tower."},
-    {"model.vision_tower.", "tower."},
-    {"model.layerwise_projectors.", "projectors.0."},
-    {"model.spatial_projectors.", "projectors.1."},
-    {"model.image_newline", "newline"},
-};
-constexpr TowerChange kQueries = TowerChange::kQueries;
-
-// clang-format off
-constexpr TowerRule kGraniteTower[] = {
-    {"newline",                          "v.image_newline"},
-    {"tower.embeddings.patch_embedding", "v.patch_embd", TowerChange::kNone, TowerStore::kPatches},
-    {"projectors.{}.{}.image_positions",                 "v.proj_blk.{}.img_pos", kQueries},
-    {"projectors.{}.{}.norm",                            "v.proj_blk.{}.norm", kQueries},
-    {"projectors.{}.{}.out_linear",                      "v.proj_blk.{}.linear", kQueries},
-    {"projectors.{}.{}.query",                           "v.proj_blk.{}.query", kQueries},
-    {"projectors.{}.{}.qformer.layernorm",               "v.proj_blk.{}.post_norm", kQueries},
-    {"projectors.{}.{}.attention.attention.query",       "v.proj_blk.{}.self_attn_q", kQueries},
-    {"projectors.{}.{}.attention.attention.key",         "v.proj_blk.{}.self_attn_k", kQueries},
-    {"projectors.{}.{}.attention.attention.value",       "v.proj_blk.{}.self_attn_v", kQueries},
-    {"projectors.{}.{}.attention.output.dense",          "v.proj_blk.{}.self_attn_out", kQueries},
-    {"projectors.{}.{}.attention.output.LayerNorm",      "v.proj_blk.{}.self_attn_norm", kQueries},
-    {"projectors.{}.{}.crossattention.attention.query",  "v.proj_blk.{}.cross_attn_q", kQueries},
-    {"projectors.{}.{}.crossattention.attention.key",    "v.proj_blk.{}.cross_attn_k", kQueries},
-    {"projectors.{}.{}.crossattention.attention.value",  "v.proj_blk.{}.cross_attn_v", kQueries},
-    {"projectors.{}.{}.crossattention.output.dense",     "v.proj_blk.{}.cross_attn_out", kQueries},
-    {"projectors.{}.{}.crossattention.output.LayerNorm", "v.proj_blk.{}.cross_attn_norm", kQueries},
-    {"projectors.{}.{}.intermediate_query.dense",        "v.proj_blk.{}.ffn_up", kQueries},
-    {"projectors.{}.{}.output_query.dense",              "v.proj_blk.{}.ffn_down", kQueries},
-    {"projectors.{}.{}.output_query.LayerNorm",          "v.proj_blk.{}.ffn_norm", kQueries},
-};
-// clang-format on
 constexpr TowerKey kGraniteKeys[] = {
     kEpsilonKey,
     kGeluKey,
@@ -129,14 +96,11 @@ Status complete_granite4_vision(const Checkpoint&, ProjectorModel& model) {
 const ProjectorFamily kGranite4VisionProjector = {
     .name = "granite4_vision",
     .architectures = "Granite4VisionForConditionalGeneration",
+    .tower = "granite4_vision",
     .vision_defaults = R"({"layer_norm_eps": 1e-6})",
-    .tower = "siglip",
     .root_defaults = R"({"spatial_vision_layer": -1, "spatial_target_layers": [12, 15, 18, 21],
                          "image_grid_pinpoints": [[336, 672], [672, 336], [672, 672],
                                                   [1008, 336], [336, 1008]]})",
-    .prefixes = kGranitePrefixes,
-    .names = {kGraniteTower, kClipLayers, kSiglipHead},
-    .left_out = ".qformer.encoder.layer.0",
     .complete = complete_granite4_vision,
     .keys = kGraniteKeys,
 };

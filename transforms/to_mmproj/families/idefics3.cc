@@ -7,12 +7,6 @@
 namespace ckpt {
 namespace {
 
-constexpr TowerPrefix kSmolVlmPrefixes[] = {{"model.vision_model.", "tower."},
-                                            {"model.connector.", "connector."}};
-constexpr TowerRule kSmolVlmTower[] = {
-    {"tower.embeddings.patch_embedding", "v.patch_embd", TowerChange::kNone, TowerStore::kF32},
-    {"connector.modality_projection.proj", "mm.model.fc"},
-};
 constexpr TowerKey kSmolVlmKeys[] = {
     kEpsilonKey,
     {kScaleKey.key, MetaType::kU32, "scale_factor", &ProjectorModel::root},
@@ -31,13 +25,10 @@ Status complete_smolvlm(const Checkpoint&, ProjectorModel& model) {
 const ProjectorFamily kSmolVlmProjector = {
     .name = "idefics3",
     .architectures = "SmolVLMForConditionalGeneration Idefics3ForConditionalGeneration",
-    .vision_defaults = R"({"layer_norm_eps": 1e-6, "hidden_size": 1152, "num_attention_heads": 16,
-                           "patch_size": 32})",
-    .tower = "siglip",
+    .tower = "connected",
+    .vision_defaults = R"({"layer_norm_eps": 1e-6})",
     .root_defaults = R"({"scale_factor": 2})",
     .text_defaults = R"({"hidden_size": 4096})",
-    .prefixes = kSmolVlmPrefixes,
-    .names = {kSmolVlmTower, kClipLayers},
     .complete = complete_smolvlm,
     .keys = kSmolVlmKeys,
 };

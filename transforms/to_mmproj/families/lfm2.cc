@@ -7,18 +7,6 @@
 namespace ckpt {
 namespace {
 
-constexpr TowerPrefix kLfm2VlPrefixes[] = {
-    {"model.vision_tower.vision_model.", "tower."}, {"model.vision_tower.", "tower."},
-    {"model.multi_modal_projector.", "projector."}, {"vision_tower.vision_model.", "tower."},
-    {"multi_modal_projector.", "projector."},
-};
-constexpr TowerRule kLfm2VlTower[] = {
-    {"tower.embeddings.patch_embedding.weight", "v.patch_embd.weight", TowerChange::kPixels,
-     TowerStore::kPatches},
-    {"tower.embeddings.patch_embedding.bias", "v.patch_embd.bias"},
-    {"projector.layer_norm", "mm.input_norm"},
-    {"projector.linear_{}", "mm.{}"},
-};
 constexpr TowerKey kLfm2VlKeys[] = {
     kEpsilonKey,
     {kScaleKey.key, MetaType::kU32, "downsample_factor", &ProjectorModel::root},
@@ -48,12 +36,10 @@ Status set_lfm2_layers(const ProjectorModel& model, Metadata& metadata) {
 const ProjectorFamily kLfm2VlProjector = {
     .name = "lfm2",
     .architectures = "Lfm2VlForConditionalGeneration",
+    .tower = "lfm2_vl",
     .vision_defaults = R"({"layer_norm_eps": 1e-6, "patch_size": 16})",
-    .tower = "siglip",
     .root_defaults = R"({"downsample_factor": 2, "vision_feature_layer": -1})",
     .text_defaults = R"({"hidden_size": 2560})",
-    .prefixes = kLfm2VlPrefixes,
-    .names = {kLfm2VlTower, kClipLayers, kSiglipHead},
     .complete = complete_lfm2_vl,
     .keys = kLfm2VlKeys,
     .add_keys = set_lfm2_layers,

@@ -8,27 +8,6 @@
 namespace ckpt {
 namespace {
 
-constexpr TowerPrefix kMiniCpmPrefixes[] = {
-    {"model.vision_tower.vit_merger.", "merger."},
-    {"model.vision_tower.", "tower."},
-    {"model.merger.mlp.0.", "projector."},
-};
-// clang-format off
-constexpr TowerRule kMiniCpmTower[] = {
-    {"tower.embeddings.patch_embedding", "v.patch_embd", TowerChange::kNone, TowerStore::kPatches},
-    {"merger.layer_norm1",        "v.vit_merger.ln1"},
-    {"merger.self_attn.q_proj",   "v.vit_merger.attn_q"},
-    {"merger.self_attn.k_proj",   "v.vit_merger.attn_k"},
-    {"merger.self_attn.v_proj",   "v.vit_merger.attn_v"},
-    {"merger.self_attn.out_proj", "v.vit_merger.attn_out"},
-    {"merger.pre_norm",           "v.vit_merger.ds_ln"},
-    {"merger.linear_1",           "v.vit_merger.ds_ffn_up"},
-    {"merger.linear_2",           "v.vit_merger.ds_ffn_down"},
-    {"projector.pre_norm",        "mm.input_norm"},
-    {"projector.linear_1",        "mm.up"},
-    {"projector.linear_2",        "mm.down"},
-};
-// clang-format on
 constexpr TowerKey kMiniCpmKeys[] = {
     kScaleKey,
     {"vision.wa_layer_indexes", MetaType::kArray, "merged_after"},
@@ -57,12 +36,10 @@ Status complete_minicpm_v46(const Checkpoint&, ProjectorModel& model) {
 const ProjectorFamily kMiniCpmV46Projector = {
     .name = "minicpmv4_6",
     .architectures = "MiniCPMV4_6ForConditionalGeneration",
+    .tower = "minicpmv4_6",
     .vision_defaults = R"({"layer_norm_eps": 1e-6})",
-    .tower = "siglip",
     .root_defaults = R"({"insert_layer_id": 6})",
     .text_defaults = R"({"hidden_size": 4096})",
-    .prefixes = kMiniCpmPrefixes,
-    .names = {kMiniCpmTower, kClipLayers},
     .complete = complete_minicpm_v46,
     .keys = kMiniCpmKeys,
 };

@@ -72,10 +72,10 @@ Status read_vision(ProjectorModel& model) {
         "config.json: no vision_config; a projector is made of a model's vision tower");
   }
   CKPT_SET(model.vision.json, filled(family.vision_defaults, vision));
-  if (family.tower.empty()) return {};
   for (const ClassDefault& row : tower_named(family.tower).defaults) {
     const auto value = number_from<uint64_t>(row.value);
-    if (value) model.vision.json.emplace(std::string(row.field), *value);
+    const bool is_inner = row.field.find('.') != row.field.npos;
+    if (value && !is_inner) model.vision.json.emplace(std::string(row.field), *value);
   }
   return {};
 }

@@ -9,16 +9,6 @@
 namespace ckpt {
 namespace {
 
-constexpr TowerPrefix kPaddleOcrPrefixes[] = {
-    {"visual.vision_model.", "tower."}, {"mlp_AR.", "projector."},
-    {"model.visual.vision_model.", "tower."}, {"model.projector.", "projector."},
-};
-constexpr TowerRule kPaddleOcrTower[] = {
-    {"tower.embeddings.patch_embedding", "v.patch_embd", TowerChange::kNone, TowerStore::kPatches},
-    {"tower.embeddings.packing_position_embedding", ""},  // of training
-    {"projector.pre_norm", "mm.input_norm"},
-    {"projector.linear_{}", "mm.{}"},
-};
 constexpr TowerKey kPaddleOcrKeys[] = {
     {"vision.image_max_pixels", MetaType::kU32, "max_pixels", &ProjectorModel::preprocessor},
     {"vision.image_min_pixels", MetaType::kU32, "min_pixels", &ProjectorModel::preprocessor},
@@ -39,11 +29,9 @@ Status complete_paddleocr(const Checkpoint&, ProjectorModel& model) {
 const ProjectorFamily kPaddleOcrProjector = {
     .name = "paddleocr",
     .architectures = "PaddleOCRVLForConditionalGeneration",
-    .vision_defaults = R"({"rms_norm_eps": 1e-6, "hidden_size": 1152, "intermediate_size": 4304,
-                           "num_hidden_layers": 27, "num_attention_heads": 16, "patch_size": 14})",
+    .tower = "paddleocr_vl",
+    .vision_defaults = R"({"rms_norm_eps": 1e-6})",
     .text_defaults = R"({"hidden_size": 1024})",
-    .prefixes = kPaddleOcrPrefixes,
-    .names = {kPaddleOcrTower, kClipLayers, kSiglipHead},
     .complete = complete_paddleocr,
     .keys = kPaddleOcrKeys,
 };

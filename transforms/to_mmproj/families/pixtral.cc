@@ -9,37 +9,6 @@
 namespace ckpt {
 namespace {
 
-constexpr TowerPrefix kPixtralPrefixes[] = {
-    {"vision_tower.", "tower."},
-    {"multi_modal_projector.", "projector."},
-    {"model.vision_tower.", "tower."},
-    {"model.multi_modal_projector.", "projector."},
-    {"model.embed_tokens.", "embed_tokens."},
-};
-
-// clang-format off
-constexpr TowerRule kPixtralTower[] = {
-    {"embed_tokens.weight",      "v.token_embd.img_break", TowerChange::kImageBreak},
-    {"projector.linear_{}",      "mm.{}"},
-    {"projector.norm",           "mm.input_norm"},
-    {"projector.layer_norm",     "mm.input_norm"},
-    {"projector.pre_norm",       "mm.input_norm"},
-    {"projector.patch_merger.merging_layer", "mm.patch_merger",
-     TowerChange::kNone, TowerStore::kPatches},
-    {"tower.patch_conv",         "v.patch_embd", TowerChange::kNone, TowerStore::kPatches},
-    {"tower.ln_pre",             "v.pre_ln"},
-    {"tower.transformer.layers.{}.attention_norm",         "v.blk.{}.ln1"},
-    {"tower.transformer.layers.{}.ffn_norm",               "v.blk.{}.ln2"},
-    {"tower.transformer.layers.{}.attention.q_proj",       "v.blk.{}.attn_q", TowerChange::kPairs},
-    {"tower.transformer.layers.{}.attention.k_proj",       "v.blk.{}.attn_k", TowerChange::kPairs},
-    {"tower.transformer.layers.{}.attention.v_proj",       "v.blk.{}.attn_v"},
-    {"tower.transformer.layers.{}.attention.o_proj",       "v.blk.{}.attn_out"},
-    {"tower.transformer.layers.{}.feed_forward.gate_proj", "v.blk.{}.ffn_gate"},
-    {"tower.transformer.layers.{}.feed_forward.up_proj",   "v.blk.{}.ffn_up"},
-    {"tower.transformer.layers.{}.feed_forward.down_proj", "v.blk.{}.ffn_down"},
-};
-// clang-format on
-
 // A Mistral 3 without model_type in vision_config has this tower, a LLaVA that of CLIP.
 constexpr std::string_view kMistral3VisionDefaults =
     R"({"model_type": "pixtral", "image_size": 1024, "hidden_act": "gelu",
@@ -83,12 +52,10 @@ constexpr TowerKey kPixtralKeys[] = {
 const ProjectorFamily kMistral3Projector = {
     .name = "pixtral",
     .architectures = "Mistral3ForConditionalGeneration",
-    .vision_defaults = kMistral3VisionDefaults,
     .tower = "pixtral",
+    .vision_defaults = kMistral3VisionDefaults,
     .root_defaults = R"({"spatial_merge_size": 2})",
     .text_defaults = kMistralTextDefaults,
-    .prefixes = kPixtralPrefixes,
-    .names = {kPixtralTower},
     .complete = complete_pixtral,
     .keys = kPixtralKeys,
 };
@@ -96,11 +63,9 @@ const ProjectorFamily kMistral3Projector = {
 const ProjectorFamily kLlavaProjector = {
     .name = "pixtral",
     .architectures = "LlavaForConditionalGeneration",
+    .tower = "pixtral12b",
     .vision_defaults = kLlavaVisionDefaults,
-    .tower = "pixtral",
     .text_defaults = kMistralTextDefaults,
-    .prefixes = kPixtralPrefixes,
-    .names = {kPixtralTower},
     .complete = complete_pixtral,
     .keys = kPixtralKeys,
 };

@@ -9,26 +9,6 @@
 namespace ckpt {
 namespace {
 
-constexpr TowerPrefix kQwen2VlPrefixes[] = {{"visual.", ""}, {"model.visual.", ""}};
-
-// clang-format off
-constexpr TowerRule kQwen2VlTower[] = {
-    {"patch_embed.proj.weight", "v.patch_embd.weight", TowerChange::kFrames, TowerStore::kPatches,
-     "v.patch_embd.weight.1"},
-    {"blocks.{}.norm1",         "v.blk.{}.ln1"},
-    {"blocks.{}.norm2",         "v.blk.{}.ln2"},
-    {"blocks.{}.attn.qkv",      "v.blk.{}.attn_q", TowerChange::kThirds, TowerStore::kByRules,
-     "v.blk.{}.attn_k v.blk.{}.attn_v"},
-    {"blocks.{}.attn.proj",     "v.blk.{}.attn_out"},
-    {"blocks.{}.mlp.fc1",       "v.blk.{}.ffn_up"},
-    {"blocks.{}.mlp.fc2",       "v.blk.{}.ffn_down"},
-    {"blocks.{}.mlp.gate_proj", "v.blk.{}.ffn_gate"},
-    {"blocks.{}.mlp.up_proj",   "v.blk.{}.ffn_up"},
-    {"blocks.{}.mlp.down_proj", "v.blk.{}.ffn_down"},
-    {"merger.ln_q",             "v.post_ln"},
-    {"merger.mlp.{}",           "mm.{}"},
-};
-// clang-format on
 constexpr TowerKey kQwen2VlKeys[] = {kEpsilonKey};
 constexpr TowerKey kQwen25VlKeys[] = {
     {"use_silu", MetaType::kBool},
@@ -61,8 +41,6 @@ Status complete_qwen25_vl(const Checkpoint&, ProjectorModel& model) {
 
 constexpr ProjectorFamily qwen2_vl(ProjectorFamily made) {
   made.text_defaults = R"({"hidden_size": 8192})";
-  made.prefixes = kQwen2VlPrefixes;
-  made.names = {kQwen2VlTower};
   return made;
 }
 
@@ -71,8 +49,8 @@ constexpr ProjectorFamily qwen2_vl(ProjectorFamily made) {
 const ProjectorFamily kQwen2VlProjector = qwen2_vl({
     .name = "qwen2vl_merger",
     .architectures = "Qwen2VLForConditionalGeneration",
-    .vision_defaults = R"({"image_size": 560, "layer_norm_eps": 1e-6})",
     .tower = "resized",
+    .vision_defaults = R"({"image_size": 560, "layer_norm_eps": 1e-6})",
     .complete = complete_qwen2_vl,
     .keys = kQwen2VlKeys,
 });
@@ -80,9 +58,9 @@ const ProjectorFamily kQwen2VlProjector = qwen2_vl({
 const ProjectorFamily kQwen25VlProjector = qwen2_vl({
     .name = "qwen2.5vl_merger",
     .architectures = "Qwen2_5_VLForConditionalGeneration",
+    .tower = "windowed",
     .vision_defaults = R"({"image_size": 560, "layer_norm_eps": 1e-6,
                            "fullatt_block_indexes": [7, 15, 23, 31]})",
-    .tower = "windowed",
     .complete = complete_qwen25_vl,
     .keys = kQwen25VlKeys,
 });

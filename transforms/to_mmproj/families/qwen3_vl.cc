@@ -11,29 +11,6 @@
 namespace ckpt {
 namespace {
 
-constexpr TowerPrefix kQwen3VlPrefixes[] = {{"model.visual.", ""}, {"visual.", ""}};
-
-// clang-format off
-constexpr TowerRule kQwen3VlTower[] = {
-    {"patch_embed.proj.weight", "v.patch_embd.weight", TowerChange::kFrames, TowerStore::kPatches,
-     "v.patch_embd.weight.1"},
-    {"patch_embed.proj.bias",   "v.patch_embd.bias"},
-    {"pos_embed",               "v.position_embd", TowerChange::kNone, TowerStore::kF32},
-    {"blocks.{}.norm1",         "v.blk.{}.ln1"},
-    {"blocks.{}.norm2",         "v.blk.{}.ln2"},
-    {"blocks.{}.attn.qkv",      "v.blk.{}.attn_qkv"},
-    {"blocks.{}.attn.proj",     "v.blk.{}.attn_out"},
-    {"blocks.{}.mlp.linear_fc1", "v.blk.{}.ffn_up"},
-    {"blocks.{}.mlp.linear_fc2", "v.blk.{}.ffn_down"},
-    {"merger.norm",             "v.post_ln"},
-    {"merger.linear_fc1",       "mm.0"},
-    {"merger.linear_fc2",       "mm.2"},
-    {"deepstack_merger_list.{}.norm",       "v.deepstack.{}.norm", TowerChange::kDeepstack},
-    {"deepstack_merger_list.{}.linear_fc1", "v.deepstack.{}.fc1",  TowerChange::kDeepstack},
-    {"deepstack_merger_list.{}.linear_fc2", "v.deepstack.{}.fc2",  TowerChange::kDeepstack},
-};
-// clang-format on
-
 Status complete_qwen3_vl(const Checkpoint&, ProjectorModel& model) {
   JsonValue& vision = model.vision.json;
   if (!vision.contains("image_size")) {
@@ -79,12 +56,10 @@ constexpr ProjectorFamily qwen3_vl(std::string_view architectures, std::string_v
   return {
       .name = "qwen3vl_merger",
       .architectures = architectures,
+      .tower = tower,
       .vision_defaults =
           tower == "deepstack" ? R"({"deepstack_visual_indexes": [8, 16, 24]})" : "{}",
-      .tower = tower,
       .text_defaults = text,
-      .prefixes = kQwen3VlPrefixes,
-      .names = {kQwen3VlTower},
       .complete = complete_qwen3_vl,
       .keys = kQwen3VlKeys,
       .add_keys = add_qwen3_vl_keys,

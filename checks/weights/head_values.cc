@@ -23,30 +23,11 @@ constexpr uint64_t kSampledRows = 32;
 // The limit for bytes that are fetched from a server.
 constexpr uint64_t kMostRemoteBytes = uint64_t{64} << 20;
 
-// Names of embeddings in classes of transformers, without the prefix of the part.
-constexpr std::string_view kEmbeddingNames[] = {
-    "embed_tokens.weight", "word_embeddings.weight", "wte.weight",
-    "embed_in.weight",     "tok_embeddings.weight",  "embeddings.weight"};
-
 const Tensor* head_of(const Checkpoint& checkpoint) {
   const auto found = std::ranges::find_if(checkpoint.tensors, [](const Tensor& tensor) {
     return is_of_head(tensor.name) && last_word(tensor.name) == "weight";
   });
   return found == checkpoint.tensors.end() ? nullptr : &*found;
-}
-
-// The embedding of the text part; those of towers and draft layers have longer names.
-const Tensor* embedding_of(const Checkpoint& checkpoint) {
-  const Tensor* out = nullptr;
-  for (const Tensor& tensor : checkpoint.tensors) {
-    const bool is_one = std::ranges::any_of(kEmbeddingNames, [&](std::string_view name) {
-      return tensor.name.ends_with(name) &&
-             (tensor.name.size() == name.size() ||
-              tensor.name[tensor.name.size() - name.size() - 1] == '.');
-    });
-    if (is_one && (out == nullptr || tensor.name.size() < out->name.size())) out = &tensor;
-  }
-  return out;
 }
 
 bool can_compare(const Tensor& tensor) {
@@ -100,7 +81,7 @@ Result<HeadValues> compare_tied_head(const Subject& on, const DiagnosisOptions& 
   if (on.config.is_null() || !head_ties(on.config).is_anywhere()) return HeadValues::kEqual;
   const Tensor* head = head_of(on.checkpoint);
   if (head == nullptr) return HeadValues::kEqual;
-  const Tensor* embedding = embedding_of(on.checkpoint);
+  const Tensor* embedding = on.checkpoint.find_embeddings();
   if (embedding == nullptr || !can_compare(*head) || !can_compare(*embedding)) {
     return HeadValues::kUnknown;
   }

@@ -320,6 +320,15 @@ bool Checkpoint::has_head() const {
   return std::ranges::any_of(tensors, [](const Tensor& tensor) { return is_of_head(tensor.name); });
 }
 
+const Tensor* Checkpoint::find_embeddings() const {
+  const Tensor* out = nullptr;
+  for (const Tensor& tensor : tensors) {
+    const bool is_first = out == nullptr || tensor.name.size() < out->name.size();
+    if (is_first && is_of_embeddings(tensor.name)) out = &tensor;
+  }
+  return out;
+}
+
 bool Checkpoint::is_projector() const {
   const std::string* type = metadata.find_text("general.type");
   return type != nullptr && *type == "mmproj";

@@ -237,6 +237,9 @@ struct Checkpoint {
   bool is_projector() const;  // a GGUF with only vision and audio towers (general.type "mmproj")
   std::string shard_words() const;  // "one of 6 files ...", by its name; empty: all was read
   bool has_head() const;      // false: it uses the embeddings (tied), or has none
+  // The embeddings of the text part: those of towers and draft layers have longer names. nullptr:
+  // none.
+  const Tensor* find_embeddings() const;
   const Document* find_document(std::string_view path) const;
   // Replace the document with that path, or append a new one.
   void set_document(Document document);

@@ -6,6 +6,14 @@
 #include "core/base/numbers.h"
 
 namespace ckpt {
+namespace {
+
+// In classes of transformers, without the prefix of the part.
+constexpr std::string_view kEmbeddingNames[] = {
+    "embed_tokens.weight",   "word_embeddings.weight", "wte.weight",   "embed_in.weight",
+    "tok_embeddings.weight", "embeddings.weight",      "shared.weight"};
+
+}  // namespace
 
 std::string module_of(std::string_view tensor) {
   const size_t dot = tensor.rfind('.');
@@ -22,6 +30,13 @@ bool is_of_head(std::string_view tensor) {
   return tensor.starts_with("lm_head.") || tensor.find(".lm_head.") != tensor.npos ||
          tensor.starts_with("embed_out.") ||  // GPT-NeoX
          tensor.starts_with("output.");       // InternLM 2
+}
+
+bool is_of_embeddings(std::string_view tensor) {
+  return std::ranges::any_of(kEmbeddingNames, [&](std::string_view name) {
+    return tensor.ends_with(name) &&
+           (tensor.size() == name.size() || tensor[tensor.size() - name.size() - 1] == '.');
+  });
 }
 
 std::optional<ExpertName> expert_name(std::string_view name) {

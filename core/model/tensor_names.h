@@ -22,8 +22,9 @@ std::string listed_name(std::string_view tensor);
 
 // Whether the tensor belongs to the head, the layer that computes logits: "lm_head.weight",
 // "language_model.lm_head.weight".
-// "language_model.lm_head.weight".
 bool is_of_head(std::string_view tensor);
+// Whether it has a name of embeddings: "model.embed_tokens.weight", "transformer.wte.weight".
+bool is_of_embeddings(std::string_view tensor);
 
 // A name split at its last "experts.N.".
 struct ExpertName {

@@ -62,6 +62,8 @@ class Butterflies:
 
 LINEAR = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 CONV1D = ["c_attn", "c_fc", "c_proj"]
+VISION, PATCHES = "families/gemma3-vl/hf", ".*patch_embedding"  # of the model with a Conv2d
+CONV2D = ["patch_embedding", "k_proj", "out_proj"]
 
 
 def some(choose, names, least=1):
@@ -74,12 +76,12 @@ def ia3(choose, targets):
 
 
 def loha(choose, targets):
-    return peft.LoHaConfig(r=choose.choice([1, 4, 7, 32]), alpha=choose.choice([0, 1, 8, 12.5]), target_modules=some(choose, targets),
+    return peft.LoHaConfig(use_effective_conv2d=choose.random() < 0.5, r=choose.choice([1, 4, 7, 32]), alpha=choose.choice([0, 1, 8, 12.5]), target_modules=some(choose, targets),
                            rank_pattern=choose.choice([{}, {"q_proj": 3}]), alpha_pattern=choose.choice([{}, {"layers.1.*": 5}]))
 
 
 def lokr(choose, targets):
-    return peft.LoKrConfig(r=choose.choice([1, 2, 4, 32]), alpha=choose.choice([1, 8, 12.5]), target_modules=some(choose, targets),
+    return peft.LoKrConfig(use_effective_conv2d=choose.random() < 0.5, r=choose.choice([1, 2, 4, 32]), alpha=choose.choice([1, 8, 12.5]), target_modules=some(choose, targets),
                            decompose_both=choose.random() < 0.5, decompose_factor=choose.choice([-1, -1, 2, 4, 8]),
                            init_weights=choose.choice([True, False, "lycoris"]), rank_pattern=choose.choice([{}, {"up_proj": 3}]))
 
@@ -121,6 +123,7 @@ def adalora(choose, targets):
 METHODS = {"IA3": ia3, "LOHA": loha, "LOKR": lokr, "OFT": oft, "BOFT": boft_config, "VERA": vera, "HRA": hra, "MISS": miss,
            "ADALORA": adalora}
 WITH_CONV1D = {"IA3", "VERA", "ADALORA"}
+WITH_CONV2D = {"IA3", "LOHA", "LOKR", "OFT", "BOFT", "HRA", "ADALORA"}
 
 
 def model_of(choose, method, folder):
@@ -129,6 +132,8 @@ def model_of(choose, method, folder):
     if method in WITH_CONV1D and choose.random() < 0.25:
         config = transformers.GPT2Config(n_embd=32, n_layer=2, n_head=2, vocab_size=64, n_positions=32)
         model, targets = transformers.GPT2LMHeadModel(config), CONV1D
+    elif method in WITH_CONV2D and choose.random() < 0.2:
+        model, targets = transformers.AutoModelForCausalLM.from_pretrained(TESTDATA / VISION, dtype="auto"), CONV2D
     else:
         heads = choose.choice([2, 4])
         size = choose.choice([48, 64, 80])
@@ -262,12 +267,19 @@ FIXTURES = {
     "miss-bat": ("llama-micro", peft.MissConfig(r=4, target_modules=["k_proj"], layers_to_transform=[0], init_weights="bat")),
     "adalora": ("llama-micro", peft.AdaLoraConfig(init_r=4, target_r=2, total_step=9, lora_alpha=3, target_modules=["v_proj"],
                                                   layers_to_transform=[0])),
+    "adalora-conv": (VISION, peft.AdaLoraConfig(init_r=2, target_r=1, total_step=9, lora_alpha=3, target_modules=PATCHES)),
+    "ia3-conv": (VISION, peft.IA3Config(target_modules=PATCHES, feedforward_modules=[])),
+    "ia3-conv-inputs": (VISION, peft.IA3Config(target_modules=PATCHES, feedforward_modules=".*patch_embedding")),
+    "loha-conv": (VISION, peft.LoHaConfig(r=2, alpha=3, target_modules=PATCHES, use_effective_conv2d=True)),
+    "lokr-conv": (VISION, peft.LoKrConfig(r=2, alpha=3, target_modules=PATCHES, use_effective_conv2d=True)),
     "adalora-pruned": ("llama-micro", peft.AdaLoraConfig(init_r=4, target_r=2, total_step=9, target_modules=["k_proj", "v_proj"],
                                                          layers_to_transform=[0])),
 }
 
 
 def write_fixture(name):
+    if given.only and given.only != name:
+        return
     where, config = FIXTURES[name]
     folder, out = TESTDATA / where, given.fixtures / name
     method = config.peft_type.value
@@ -282,7 +294,7 @@ def write_fixture(name):
                                "model.layers.0.self_attn.v_proj.lora_E.default": [False] * 4}
     shutil.rmtree(out, ignore_errors=True)
     adapted.save_pretrained(out)
-    (out / "README.md").unlink()
+    (out / "README.md").unlink(missing_ok=True)
     path = out / "adapter_config.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), "base_model_name_or_path": where}, indent=2))
     with tempfile.TemporaryDirectory() as work:

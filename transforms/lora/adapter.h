@@ -102,26 +102,28 @@ struct AdapterConfig {
   using Patterns = std::vector<std::pair<Regex, double>>;
   using Version = std::array<uint64_t, 3>;
 
-  const AdapterMethod* method = nullptr;  // nullptr: LoRA
+  const AdapterMethod* method = nullptr;               // nullptr: LoRA
   std::map<std::string, double, std::less<>> options;  // of another method; true is 1
   std::string start;                                   // init_weights of it, if it is a text
   double rank = 0, alpha = 0;
   Patterns ranks, alphas;
   std::map<std::string, double, std::less<>> own_ranks;  // of a GGUF: by module
-  bool has_rank_scale = false;      // use_rslora
-  bool has_magnitudes = false;      // use_dora
-  bool has_biases = false;          // lora_bias
-  bool keeps_tie = false;           // ensure_weight_tying
-  std::optional<double> own_scale;  // of MLX, and of other methods: no alpha
-  std::vector<uint64_t> layers;     // layers_to_transform; empty: all
+  bool has_rank_scale = false;                           // use_rslora
+  bool has_magnitudes = false;                           // use_dora
+  bool has_biases = false;                               // lora_bias
+  bool keeps_tie = false;                                // ensure_weight_tying
+  std::optional<double> own_scale;                       // of MLX, and of other methods: no alpha
+  std::vector<uint64_t> layers;                          // layers_to_transform; empty: all
   // Rows that trainable_token_indices names, by the last words of their module.
   std::vector<std::pair<std::string, std::vector<uint64_t>>> token_rows;
-  std::vector<std::string> parameters;  // target_parameters
-  std::vector<std::string> saved;       // modules_to_save
-  std::vector<std::string> targets;     // target_modules, where it is a list
-  std::optional<Regex> target_names;    // else: of entire names, where it can be read
-  std::vector<std::string> excluded;    // exclude_modules, where it is a list
-  std::optional<Regex> excluded_names;  // else: of entire names
+  std::vector<std::string> parameters;   // target_parameters
+  std::vector<std::string> saved;        // modules_to_save
+  std::vector<std::string> targets;      // target_modules, where it is a list
+  std::optional<Regex> target_names;     // else: of entire names, where it can be read
+  std::vector<std::string> excluded;     // exclude_modules, where it is a list
+  std::optional<Regex> excluded_names;   // else: of entire names
+  std::vector<std::string> feedforward;  // feedforward_modules of IA3, the same way
+  std::optional<Regex> feedforward_names;
   std::optional<Version> peft_version;
   std::string b_layout;              // lora_B_layout, as unsloth writes it; empty: absent
   std::string base;                  // base_model_name_or_path

@@ -86,7 +86,8 @@ class AdapterConfigReader {
     if (target && !target->empty() && *target != kAllLinear) {
       if (auto names = whole_name_regex(*target)) out_.target_names = std::move(*names);
     }
-    CKPT_TRY(read_excluded());
+    CKPT_TRY(read_names("exclude_modules", out_.excluded, out_.excluded_names));
+    CKPT_TRY(read_names("feedforward_modules", out_.feedforward, out_.feedforward_names));
     CKPT_TRY(read_version());
     out_.base = root_.find_text("base_model_name_or_path")
                     .value_or(root_.find_text("model").value_or(std::string()));
@@ -294,16 +295,17 @@ class AdapterConfigReader {
   }
 
   // A text is an expression for entire names.
-  Status read_excluded() {
-    constexpr const char* kKey = "exclude_modules";
-    const JsonText* value = known(kKey);
+  Status read_names(std::string_view key, std::vector<std::string>& list,
+                    std::optional<Regex>& names) const {
+    const JsonText* value = known(key);
     if (value == nullptr || !is_given(*value)) return {};
     const auto text = value->as_text();
-    if (!text) return read_texts(kKey, out_.excluded);
-    auto names = whole_name_regex(*text);
-    if (!names)
-      return unsupported("{}: '{}': not a regular expression that is read here", kKey, *text);
-    out_.excluded_names = std::move(*names);
+    if (!text) return read_texts(key, list);
+    auto regex = whole_name_regex(*text);
+    if (!regex) {
+      return unsupported("{}: '{}': not a regular expression that is read here", key, *text);
+    }
+    names = std::move(*regex);
     return {};
   }
 

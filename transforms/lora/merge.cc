@@ -21,7 +21,6 @@
 // A model whose head is its embeddings gets a head of its own where the adapter changes one of the
 // two: PEFT would change both, which the adapter was not trained for.
 #include <algorithm>
-#include <array>
 
 #include "core/base/counted.h"
 #include "core/chunks/evaluate.h"
@@ -68,7 +67,6 @@ constexpr OptionRule kLoraOptions[] = {
 };
 
 constexpr std::string_view kTie = "tie_word_embeddings";
-constexpr uint64_t kMaxTokenValues = uint64_t{1} << 28;
 
 class LoraMerge {
  public:
@@ -84,11 +82,13 @@ class LoraMerge {
     CKPT_TRY(check_trained_parts(adapter_, checkpoint_));
     note_targets(adapter_, checkpoint_, context_);
     if (!has_gguf_names()) CKPT_TRY(grow_vocabulary(adapter_, checkpoint_, weights_, context_));
-    CKPT_TRY(untie_where_needed());
+    CKPT_ASSIGN(const AdapterModule* const copied_head, find_copied_head());
+    if (copied_head == nullptr) CKPT_TRY(untie_where_needed());
     const bool keeps_tie = adapter_.config.keeps_tie && is_tied() && !has_head();
     const AdapterModule* tied_head = nullptr;
     for (const AdapterModule& module : adapter_.modules) {
       CKPT_TRY(check_module(adapter_, module));
+      if (&module == copied_head) continue;
       if (keeps_tie && last_word(module.name) == "lm_head") {
         tied_head = &module;
         continue;
@@ -150,7 +150,11 @@ class LoraMerge {
     const Document* config = checkpoint_.find_document("config.json");
     const auto json = config == nullptr ? nullptr : config->values().value_or(nullptr);
     if (json == nullptr) return false;
-    return head_ties(*json).is_anywhere();
+    const JsonValue& classes = list_in(*json, "architectures");
+    const std::string name =
+        !classes.empty() && classes[0].is_string() ? classes[0].get<std::string>() : "";
+    const bool is_encoder = name.ends_with("Model") && !name.ends_with("LMHeadModel");
+    return !is_encoder && head_ties(*json).is_anywhere();
   }
 
   bool has_head() const {
@@ -158,13 +162,48 @@ class LoraMerge {
                             : checkpoint_.has_head();
   }
 
+  Tensor* embeddings() {
+    if (has_gguf_names()) return weights_.find("token_embd", kWeight);
+    const Tensor* found = checkpoint_.find_embeddings();
+    return found == nullptr ? nullptr : weights_.find_exactly(found->name);
+  }
+
+  bool is_head(const AdapterModule& module) const {
+    const std::string_view word = last_word(module.name);
+    return has_gguf_names() ? module.name == "output"
+                            : word == "lm_head" || word == "unembed_tokens";
+  }
+
+  bool is_embeddings(const AdapterModule& module) const {
+    return has_gguf_names() ? module.name == "token_embd"
+                            : is_of_embeddings(module.name + std::string(kWeight));
+  }
+
+  const AdapterModule* find_module(bool (LoraMerge::*is_one)(const AdapterModule&) const) const {
+    const auto found = std::ranges::find_if(
+        adapter_.modules, [&](const AdapterModule& each) { return (this->*is_one)(each); });
+    return found == adapter_.modules.end() ? nullptr : &*found;
+  }
+
+  // PEFT saves the tied head of a model with new tokens a second time. Returns the head if all that
+  // the adapter has for it equals what it has for the embeddings; else nullptr.
+  Result<const AdapterModule*> find_copied_head() const {
+    const AdapterModule* const head = find_module(&LoraMerge::is_head);
+    const AdapterModule* const other = find_module(&LoraMerge::is_embeddings);
+    const bool may_be_copy = head != nullptr && other != nullptr && is_tied() && !has_head();
+    if (!may_be_copy) return nullptr;
+    for (const auto& [part, values] : head->parts) {
+      const Tensor* const same = other->find(part);
+      if (same == nullptr || same->shape != values->shape) return nullptr;
+      CKPT_ASSIGN(const ValueError sums, measure_error(*values, *same, {}, UINT64_MAX));
+      if (sums.noise != 0) return nullptr;
+    }
+    return head;
+  }
+
   // Whether the module is the head or the embeddings, and gets values of its own.
   bool changes_tied(const AdapterModule& module) const {
-    const std::string_view word = last_word(module.name);
-    const bool is_either =
-        has_gguf_names() ? module.name == "token_embd" || module.name == "output"
-                         : word == "embed_tokens" || word == "lm_head" || word == "unembed_tokens";
-    if (!is_either) return false;
+    if (!is_head(module) && !is_embeddings(module)) return false;
     return std::ranges::any_of(module.parts, [](const auto& part) {
       return part.first != AdapterPart::kTokens && part.first != AdapterPart::kBaseCopy &&
              part.first != AdapterPart::kBaseBias;
@@ -175,16 +214,14 @@ class LoraMerge {
   // matrices is added after that of the embeddings. If the adapter replaces both the head and the
   // embeddings, the new values must be equal.
   Status apply_to_embeddings(const AdapterModule& head) {
-    const auto embeddings =
-        std::ranges::find_if(adapter_.modules, [](const AdapterModule& each) {
-          return last_word(each.name) == "embed_tokens";
-        });
-    const bool has_embeddings = embeddings != adapter_.modules.end();
-    weights_.begin_module((has_embeddings ? *embeddings : head).first_tensor());
-    weights_.name_again("model.embed_tokens", head.name);
+    const AdapterModule* const own = find_module(&LoraMerge::is_embeddings);
+    weights_.begin_module((own != nullptr ? *own : head).first_tensor());
+    if (const Tensor* weight = embeddings()) {
+      weights_.name_again(module_of(weight->name), head.name);
+    }
     const Tensor* values = head.find(AdapterPart::kNewWeight);
     if (values == nullptr) return apply(head);
-    const Tensor* other = has_embeddings ? embeddings->find(AdapterPart::kNewWeight) : nullptr;
+    const Tensor* other = own != nullptr ? own->find(AdapterPart::kNewWeight) : nullptr;
     if (other == nullptr) return apply(head);
     CKPT_TRY(check_shape_of(*values, *other));
     CKPT_ASSIGN(const ValueError sums, measure_error(*values, *other, {}, UINT64_MAX));
@@ -197,15 +234,14 @@ class LoraMerge {
     if (adapter_.config.keeps_tie || !is_tied() || has_head()) return {};
     const bool changes_one = std::ranges::any_of(
         adapter_.modules, [&](const AdapterModule& each) { return changes_tied(each); });
-    const char* embedding_name = has_gguf_names() ? "token_embd" : "model.embed_tokens";
-    const Tensor* embeddings = weights_.find(embedding_name, kWeight);
-    if (!changes_one || embeddings == nullptr) return {};
-    Tensor head = *embeddings;
+    const Tensor* const shared = embeddings();
+    if (!changes_one || shared == nullptr) return {};
+    Tensor head = *shared;
     const bool is_inner = head.name.starts_with("language_model.model.");
     head.name = has_gguf_names() ? "output.weight"
                 : is_inner       ? "language_model.lm_head.weight"
                                  : "lm_head.weight";
-    head.source_name = embeddings->original_name();
+    head.source_name = shared->original_name();
     weights_.add(std::move(head));
     context_.note(
         "lora: the model's head was its embeddings; the adapter changes one of them, "
@@ -247,7 +283,10 @@ class LoraMerge {
     }
     if (const Tensor* bias = module.find(AdapterPart::kBBias)) CKPT_TRY(add_bias(module, *bias));
     if (const Tensor* rows = module.find(AdapterPart::kTokens)) {
-      CKPT_TRY(replace_rows(module, *rows));
+      CKPT_ASSIGN(Tensor* const weight, target(module, *rows, kWeight));
+      CKPT_TRY(weights_.claim(*weight));
+      CKPT_TRY(replace_token_rows(adapter_, module, *rows, *weight));
+      ++replaced_;
     }
     return {};
   }
@@ -343,14 +382,11 @@ class LoraMerge {
                       left.rows() == weight->shape[0] &&
                       right.row_values() == weight->values() / weight->shape[0];
     if (!fits) return other_shape(a, *weight);
-    CKPT_ASSIGN(Tensor matrix, flat(*weight));
     LowRankUpdate update = update_of(module, std::move(left), std::move(right));
     if (update.magnitudes) {
       CKPT_SET(update.magnitudes, reshape(*update.magnitudes, {update.magnitudes->values()}));
     }
-    CKPT_TRY(merge(matrix, std::move(update)));
-    weight->origin = std::move(matrix.origin);
-    return {};
+    return weights_.merge(*weight, std::move(update));
   }
 
   // A product an expert, as GGUF has them: [experts, r, in] and [experts, out, r].
@@ -415,10 +451,11 @@ class LoraMerge {
   // Adds a tensor of the new head in the type of the embeddings, or in its own if they are encoded.
   Status add_to_classifier(const AdapterModule& module, const Tensor& values,
                            std::string_view ending) {
-    const Tensor* like = weights_.find("model.embed_tokens", kWeight);
+    const Tensor* like = embeddings();
     const bool has_type = like != nullptr && like->is_plain_float();
     CKPT_ASSIGN(Tensor made, recode(values, has_type ? *like->codec : *values.codec));
     made.name = module.name + std::string(ending);
+    made.home.clear();  // goes into a file of the model, not into one called as the adapter's
     weights_.add(std::move(made));
     ++replaced_;
     return {};
@@ -428,62 +465,6 @@ class LoraMerge {
     CKPT_TRY(check_shape_of(values, target));
     CKPT_TRY(weights_.claim(target));
     CKPT_TRY(weights_.replace(target, values));
-    ++replaced_;
-    return {};
-  }
-
-  Result<std::vector<uint64_t>> rows_of(const AdapterModule& module, const Tensor& values) const {
-    for (const auto& [name, rows] : adapter_.config.token_rows) {
-      if (!module.is_called(name)) continue;
-      if (rows.size() == values.rows()) return rows;
-      return corrupt("tensor '{}': {} rows; trainable_token_indices lists {}", values.name,
-                     values.rows(), rows.size());
-    }
-    return corrupt("tensor '{}': trainable_token_indices does not list '{}'", values.name,
-                   module.name);
-  }
-
-  // The values in the type of `like`, stored.
-  Result<Tensor> in_type_of(const Tensor& like, const Tensor& values) const {
-    if (values.codec == like.codec) return values;
-    CKPT_ASSIGN(const std::vector<float> floats, read_values(values, kMaxTokenValues));
-    std::vector<std::byte> bytes(values.values() * ckpt::size_bytes(like.codec->parts[0].dtype));
-    const std::array<std::span<std::byte>, 1> parts = {bytes};
-    like.codec->encode({floats, floats.size()}, {}, parts);
-    return make_tensor(values.name, values.shape, *like.codec, std::move(bytes));
-  }
-
-  Status replace_rows(const AdapterModule& module, const Tensor& values) {
-    CKPT_ASSIGN(const std::vector<uint64_t> rows, rows_of(module, values));
-    CKPT_ASSIGN(Tensor* const target, this->target(module, values, kWeight));
-    CKPT_TRY(weights_.claim(*target));
-    if (!target->is_stored() || !target->is_plain_float()) {
-      return unsupported("tensor '{}': '{}' is {}; expected stored floats", values.name,
-                         target->name, target->codec->name);
-    }
-    CKPT_ASSIGN(const Tensor typed, in_type_of(*target, values));
-    std::map<uint64_t, uint64_t> by_row;
-    for (size_t i = 0; i < rows.size(); ++i) {
-      if (rows[i] < target->rows() && by_row.emplace(rows[i], i).second) continue;
-      return corrupt("trainable_token_indices lists {}; expected each row once, below {}", rows[i],
-                     target->rows());
-    }
-    std::vector<Tensor> pieces;
-    uint64_t next = 0;
-    const auto keep_until = [&](uint64_t end) -> Status {
-      if (end == next) return {};
-      CKPT_ASSIGN(pieces.emplace_back(), take_rows(*target, next, end - next));
-      return {};
-    };
-    for (const auto& [row, from] : by_row) {
-      CKPT_TRY(keep_until(row));
-      CKPT_ASSIGN(pieces.emplace_back(), take_rows(typed, from, 1));
-      next = row + 1;
-    }
-    CKPT_TRY(keep_until(target->rows()));
-    CKPT_ASSIGN(Tensor made, concatenate_rows(pieces));
-    CKPT_ASSIGN(made, reshape(std::move(made), target->shape));
-    target->origin = made.origin;
     ++replaced_;
     return {};
   }

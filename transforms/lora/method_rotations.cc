@@ -135,8 +135,7 @@ void apply_oft(const RowChange::Held& held, uint64_t /*first*/, FloatRows rows) 
 Result<RowChange> oft(const MethodModule& given) {
   const AdapterConfig& config = given.config();
   const bool is_embedding = given.has("oft_embedding_R");
-  CKPT_ASSIGN(const Tensor upper,
-              given.need(is_embedding ? "oft_embedding_R" : "oft_R", {0, 0}));
+  CKPT_ASSIGN(const Tensor upper, given.need(is_embedding ? "oft_embedding_R" : "oft_R", {0, 0}));
   if (!config.options.contains("oft_block_size")) {
     return unsupported_hint("training it again, or merging it with PEFT 0.13",
                             "no oft_block_size: PEFT changed OFT's adapters after 0.13");
@@ -150,8 +149,8 @@ Result<RowChange> oft(const MethodModule& given) {
                    fmt::join(upper.shape, ", "), given.rows, given.columns);
   }
   RowChange out;
-  const float reach = 1 / std::sqrt(static_cast<float>(blocks)) *
-                      static_cast<float>(config.option("eps", 6e-5));
+  const float reach =
+      1 / std::sqrt(static_cast<float>(blocks)) * static_cast<float>(config.option("eps", 6e-5));
   out.factors = {upper};
   out.numbers = {double(size), double(blocks), config.option("coft", 0) != 0 ? double{reach} : -1,
                  config.option("use_cayley_neumann", 1) != 0
@@ -221,7 +220,9 @@ void apply_boft(const RowChange::Held& held, uint64_t first, FloatRows rows) {
 
 Result<RowChange> boft(const MethodModule& given) {
   CKPT_ASSIGN(const Tensor blocks, given.need("boft_R", {0, 0, 0, 0}));
-  CKPT_ASSIGN(const Tensor scales, given.need("boft_s", {given.rows, 1}));
+  CKPT_ASSIGN(const Tensor scales,
+              given.need("boft_s", given.channels > 0 ? std::vector<uint64_t>{1, given.rows}
+                                                      : std::vector<uint64_t>{given.rows, 1}));
   const uint64_t stages = blocks.shape[0], size = blocks.shape[3];
   const bool fits = blocks.shape[1] * size == given.columns && blocks.shape[2] == size &&
                     stages < 64 && given.columns % (size << (stages - 1)) == 0 &&
@@ -245,8 +246,9 @@ extern constinit const AdapterMethod kOft{
     .type = "OFT",
     .name = "OFT",
     .factors = " oft_R oft_embedding_R ",
-    .keys = " oft_block_size module_dropout init_weights coft eps block_share use_cayley_neumann"
-            " num_cayley_neumann_terms ",
+    .keys =
+        " oft_block_size module_dropout init_weights coft eps block_share use_cayley_neumann"
+        " num_cayley_neumann_terms ",
     .rows = oft};
 
 extern constinit const AdapterMethod kBoft{

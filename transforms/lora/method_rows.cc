@@ -1,6 +1,7 @@
 // Methods that change the values of a row in place.
 //
-//   IA3    w_ij l_i, and the bias; of feedforward modules w_ij l_j
+//   IA3    w_ij l_i, and the bias; of feedforward modules w_ij l_j; l of a convolution has a value
+//          for each channel
 //   HRA    w - 2 (w u_1) u_1^T, then u_2, ...; with apply_GS all at once, of orthogonal vectors
 //   MiSS   w_ij + B[j mod r][i]     mini: B has fewer columns, which repeat
 //          bat: blocks of r inputs: w + w B_o + B_o
@@ -19,36 +20,65 @@ void scale_each_row(const RowChange::Held& held, uint64_t first, FloatRows rows)
   }
 }
 
-void scale_each_column(const RowChange::Held& held, uint64_t /*first*/, FloatRows rows) {
+// The columns of a channel follow each other, and so do the rows of a group, whose channels have
+// values of their own.
+enum ColumnNumber : uint8_t { kChannelColumns, kGroupRows };
+
+void scale_each_column(const RowChange::Held& held, uint64_t first, FloatRows rows) {
+  const auto kernel = static_cast<uint64_t>(held.numbers[kChannelColumns]);
+  const auto group_rows = static_cast<uint64_t>(held.numbers[kGroupRows]);
+  const uint64_t channels = rows.row_values / kernel;
   for (uint64_t i = 0; i < rows.values.size(); ++i) {
-    rows.values[i] *= held.factors[0][i % rows.row_values];
+    const uint64_t group = (first + i / rows.row_values) / group_rows;
+    rows.values[i] *= held.factors[0][group * channels + i % rows.row_values / kernel];
   }
 }
 
-// IA3 scales the inputs of feedforward modules and the outputs of all others; the shape of the
-// factor tells which. Returns whether it scales outputs.
+// IA3 scales the inputs of feedforward modules and the outputs of all others. The shape of the
+// factor tells which, except that of a convolution, [1, channels, 1, 1]. Returns whether it scales
+// outputs.
 bool scales_outputs(const MethodModule& given) {
   const Tensor* const* factor = find_mapped(given.module.factors, "ia3_l");
-  return factor == nullptr || (*factor)->row_values() == 1;
+  if (factor == nullptr) return true;
+  if ((*factor)->shape.size() <= 2) return (*factor)->row_values() == 1;
+  const std::string& name = given.module.name;
+  const AdapterConfig& config = given.config();
+  const auto is_end = [&](const std::string& words) { return name.ends_with(words); };
+  return std::ranges::none_of(config.feedforward, is_end) &&
+         !(config.feedforward_names && config.feedforward_names->is_found_in(name));
+}
+
+Result<Tensor> ia3_factor(const MethodModule& given, uint64_t size, bool is_output) {
+  const Tensor* const* found = find_mapped(given.module.factors, "ia3_l");
+  const bool fits = found != nullptr && (*found)->shape.size() > 2 && (*found)->values() == size;
+  if (fits) return **found;
+  return given.need("ia3_l",
+                    is_output ? std::vector<uint64_t>{size, 1} : std::vector<uint64_t>{1, size});
 }
 
 Result<RowChange> ia3(const MethodModule& given) {
   RowChange out;
-  const bool is_output = scales_outputs(given);
-  const uint64_t size = is_output != given.is_conv1d ? given.rows : given.columns;
+  const bool is_output = scales_outputs(given), is_row = is_output != given.is_conv1d;
+  const uint64_t columns = given.channels > 0 ? given.channels : given.columns;
+  const Tensor* const* found = find_mapped(given.module.factors, "ia3_l");
+  const uint64_t values = found == nullptr ? 0 : (*found)->values();
+  const bool has_groups = given.channels > 0 && !is_output && values % columns == 0 && values > 0 &&
+                          given.rows % (values / columns) == 0;
+  const uint64_t groups = has_groups ? values / columns : 1;
   CKPT_ASSIGN(const Tensor factor,
-              given.need("ia3_l", is_output ? std::vector<uint64_t>{size, 1}
-                                            : std::vector<uint64_t>{1, size}));
+              ia3_factor(given, is_row ? given.rows : groups * columns, is_output));
   out.factors = {factor};
-  out.apply = is_output != given.is_conv1d ? scale_each_row : scale_each_column;
+  out.numbers = {double(given.columns / columns), double(given.rows / groups)};
+  out.apply = is_row ? scale_each_row : scale_each_column;
   return out;
 }
 
 Result<RowChange> ia3_bias(const MethodModule& given) {
   RowChange out;
   if (!scales_outputs(given)) return out;
-  CKPT_ASSIGN(const Tensor factor, given.need("ia3_l", {given.columns, 1}));
+  CKPT_ASSIGN(const Tensor factor, ia3_factor(given, given.columns, true));
   out.factors = {factor};
+  out.numbers = {1, 1};
   out.apply = scale_each_column;
   return out;
 }

@@ -32,6 +32,7 @@ MethodModule module_of_weight(const AdapterModule& module, const MethodMerge& ho
           rows,
           weight.values() / std::max<uint64_t>(1, rows),
           false,
+          weight.shape.size() > 2 ? weight.shape[1] : 0,
           how.adapter.config.scale_of(module.name, how.factor),
           *weight.codec,
           how.context.codecs};

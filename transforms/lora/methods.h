@@ -18,7 +18,8 @@ struct MethodModule {
   const Adapter& adapter;
   const AdapterModule& module;
   uint64_t rows, columns;
-  bool is_conv1d;  // [inputs, outputs]
+  bool is_conv1d;     // [inputs, outputs]
+  uint64_t channels;  // of a convolution's inputs, in each group; 0: a matrix
   float scale;
   const Codec& type;  // of the weight
   Codecs codecs;

@@ -137,7 +137,12 @@ Status ModelWeights::claim(const Tensor& weight, uint64_t first, uint64_t end) {
 
 Status ModelWeights::merge(Tensor& weight, LowRankUpdate update) {
   CKPT_TRY(claim(weight));
-  return merge_claimed(weight, std::move(update));
+  if (weight.shape.size() <= 2) return merge_claimed(weight, std::move(update));
+  const uint64_t rows = weight.shape[0];
+  CKPT_ASSIGN(Tensor matrix, reshape(weight, {rows, weight.values() / rows}));
+  CKPT_TRY(merge_claimed(matrix, std::move(update)));
+  weight.origin = std::move(matrix.origin);
+  return {};
 }
 
 Status ModelWeights::merge_claimed(Tensor& weight, LowRankUpdate update) {

@@ -43,7 +43,8 @@ class ModelWeights {
   // name means the same weight, has changed one of them.
   Status claim(const Tensor& weight, uint64_t first = 0, uint64_t end = UINT64_MAX);
 
-  // Adds a product. Fails: as claim and with_low_rank.
+  // Adds a product; a convolution is a matrix with a row for each output. Fails: as claim and
+  // with_low_rank.
   Status merge(Tensor& weight, LowRankUpdate update);
   // Adds it to rows [first, first + those of update.left) alone.
   Status merge_rows(Tensor& weight, uint64_t first, LowRankUpdate update);
@@ -79,6 +80,11 @@ class ModelWeights {
 // adapter's tokenizer (vocabulary.cc). Fails: kCorrupt: neither adapter nor model has a row.
 Status grow_vocabulary(const Adapter& adapter, Checkpoint& model, ModelWeights& weights,
                        const Context& context);
+
+// Replaces the rows of `weight` that trainable_token_indices lists for the module by `values`
+// (vocabulary.cc). Fails: kCorrupt: the list has other rows; kUnsupported: not stored floats.
+Status replace_token_rows(const Adapter& adapter, const AdapterModule& module, const Tensor& values,
+                          Tensor& weight);
 
 // Whether `module` is the new head of a classifier (classifier.cc).
 bool is_of_classifier(const Adapter& adapter, const AdapterModule& module);

@@ -1,6 +1,6 @@
-// Merges adapters with a larger vocabulary than the model. People add tokens to the tokenizer and
-// resize the embeddings and the head before PEFT wraps the model. The adapter then holds rows that
-// the model lacks:
+// Merges adapters with another number of tokens than the model. People add tokens to the tokenizer
+// and resize the embeddings and the head before PEFT wraps the model; where the model had spare
+// rows, they become fewer. The adapter then holds all rows, or those that the model lacks:
 //
 //   X.weight, X.modules_to_save.weight       all rows, trained
 //   X.base_layer.weight                      all rows, before the product or trained rows are added
@@ -9,9 +9,11 @@
 //
 // config.json gets the new vocab_size, and the adapter's tokenizer takes the place of the model's.
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <map>
 
-#include "core/base/counted.h"
+#include "core/chunks/evaluate.h"
 #include "core/model/document_names.h"
 #include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"
@@ -21,6 +23,7 @@ namespace ckpt {
 namespace {
 
 constexpr std::string_view kVocabularySize = "vocab_size";
+constexpr uint64_t kMaxTokenValues = uint64_t{1} << 28;
 
 std::optional<uint64_t> vocabulary_size(const Checkpoint& model) {
   const auto config = read_object(model, "config.json").value_or(nullptr);
@@ -59,13 +62,14 @@ class GrownVocabulary {
   }
 
  private:
-  // The grown weight if the adapter has more rows for it than the model; else nullopt.
+  // The resized weight if the adapter has another number of rows for it than the model; else
+  // nullopt.
   Result<std::optional<Tensor>> grown_rows(const AdapterModule& module,
                                            const Tensor& weight) const {
     for (const AdapterPart part : {AdapterPart::kBaseCopy, AdapterPart::kNewWeight}) {
       const Tensor* rows = module.find(part);
       if (rows == nullptr || rows->shape.size() != 2) continue;
-      const bool is_grown = rows->rows() > old_rows_ && rows->row_values() == weight.row_values();
+      const bool is_grown = rows->rows() != old_rows_ && rows->row_values() == weight.row_values();
       return is_grown ? std::optional(*rows) : std::nullopt;
     }
     const Tensor* tokens = module.find(AdapterPart::kTokens);
@@ -75,9 +79,8 @@ class GrownVocabulary {
 
   Result<std::optional<Tensor>> with_tokens(const AdapterModule& module, const Tensor& weight,
                                             const Tensor& tokens) const {
-    const auto list =
-        std::ranges::find_if(adapter_.config.token_rows,
-                             [&](const auto& each) { return module.is_called(each.first); });
+    const auto list = std::ranges::find_if(
+        adapter_.config.token_rows, [&](const auto& each) { return module.is_called(each.first); });
     if (list == adapter_.config.token_rows.end()) return std::nullopt;
     const std::vector<uint64_t>& listed = list->second;
     if (listed.size() != tokens.rows() || std::ranges::max(listed) < old_rows_) return std::nullopt;
@@ -100,8 +103,8 @@ class GrownVocabulary {
 
   // Fails unless the embeddings and a separate head both have the new number of rows.
   Status check_rows() const {
-    for (const char* module : {"model.embed_tokens", "lm_head"}) {
-      const Tensor* weight = weights_.find(module, kWeight);
+    const Tensor* const head = weights_.find("lm_head", kWeight);
+    for (const Tensor* weight : {model_.find_embeddings(), head}) {
       if (weight == nullptr || weight->rows() == rows_) continue;
       return corrupt("{} rows are for the vocabulary; '{}' keeps {}, because no tensor replaces it",
                      rows_, weight->name, weight->rows());
@@ -122,7 +125,8 @@ class GrownVocabulary {
   void take_tokenizer() const {
     const std::string folder = std::filesystem::path(adapter_.path).parent_path().string();
     const std::string growth =
-        fmt::format("lora: the vocabulary grows from {} to {} rows", old_rows_, rows_);
+        fmt::format("lora: the vocabulary {} from {} to {} rows",
+                    rows_ > old_rows_ ? "grows" : "shrinks", old_rows_, rows_);
     auto source = context_.open(folder);
     std::vector<std::string> taken;
     for (const Document& each : source ? source->documents : std::vector<Document>()) {
@@ -134,9 +138,9 @@ class GrownVocabulary {
     }
     if (taken.empty()) {
       context_.note(
-          "{}; {} has no tokenizer, and the model's tokenizer lacks the new tokens "
+          "{}; {} has no tokenizer, and the model's tokenizer {} "
           "(--step tokenizer:from=DIR takes another one)",
-          growth, folder);
+          growth, folder, rows_ > old_rows_ ? "lacks the new tokens" : "stays");
     } else {
       context_.note("{}, with the adapter's tokenizer ({})", growth, fmt::join(taken, ", "));
     }
@@ -149,7 +153,62 @@ class GrownVocabulary {
   uint64_t old_rows_ = 0, rows_ = 0;
 };
 
+Result<std::vector<uint64_t>> trained_rows(const AdapterConfig& config, const AdapterModule& module,
+                                           const Tensor& values) {
+  for (const auto& [name, rows] : config.token_rows) {
+    if (!module.is_called(name)) continue;
+    if (rows.size() == values.rows()) return rows;
+    return corrupt("tensor '{}': {} rows; trainable_token_indices lists {}", values.name,
+                   values.rows(), rows.size());
+  }
+  return corrupt("tensor '{}': trainable_token_indices does not list '{}'", values.name,
+                 module.name);
+}
+
+// The values in the type of `like`, stored.
+Result<Tensor> in_type_of(const Tensor& like, const Tensor& values) {
+  if (values.codec == like.codec) return values;
+  CKPT_ASSIGN(const std::vector<float> floats, read_values(values, kMaxTokenValues));
+  std::vector<std::byte> bytes(values.values() * size_bytes(like.codec->parts[0].dtype));
+  const std::array<std::span<std::byte>, 1> parts = {bytes};
+  like.codec->encode({floats, floats.size()}, {}, parts);
+  return make_tensor(values.name, values.shape, *like.codec, std::move(bytes));
+}
+
 }  // namespace
+
+Status replace_token_rows(const Adapter& adapter, const AdapterModule& module, const Tensor& values,
+                          Tensor& weight) {
+  CKPT_ASSIGN(const std::vector<uint64_t> rows, trained_rows(adapter.config, module, values));
+  if (!weight.is_stored() || !weight.is_plain_float()) {
+    return unsupported("tensor '{}': '{}' is {}; expected stored floats", values.name, weight.name,
+                       weight.codec->name);
+  }
+  CKPT_ASSIGN(const Tensor typed, in_type_of(weight, values));
+  std::map<uint64_t, uint64_t> by_row;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i] < weight.rows() && by_row.emplace(rows[i], i).second) continue;
+    return corrupt("trainable_token_indices lists {}; expected each row once, below {}", rows[i],
+                   weight.rows());
+  }
+  std::vector<Tensor> pieces;
+  uint64_t next = 0;
+  const auto keep_until = [&](uint64_t end) -> Status {
+    if (end == next) return {};
+    CKPT_ASSIGN(pieces.emplace_back(), take_rows(weight, next, end - next));
+    return {};
+  };
+  for (const auto& [row, from] : by_row) {
+    CKPT_TRY(keep_until(row));
+    CKPT_ASSIGN(pieces.emplace_back(), take_rows(typed, from, 1));
+    next = row + 1;
+  }
+  CKPT_TRY(keep_until(weight.rows()));
+  CKPT_ASSIGN(Tensor made, concatenate_rows(pieces));
+  CKPT_ASSIGN(made, reshape(std::move(made), weight.shape));
+  weight.origin = made.origin;
+  return {};
+}
 
 Status grow_vocabulary(const Adapter& adapter, Checkpoint& model, ModelWeights& weights,
                        const Context& context) {

@@ -94,6 +94,8 @@ TEST(LoraMerge, MakesAClassifierOfAModelAndItsHead) {
     EXPECT_EQ(lora_test::hash_of(step_test::tensor(after, name)), hash) << name;
   }
   EXPECT_FALSE(after.has_head());
+  const std::string& home = step_test::tensor(after, "score.weight").home;
+  EXPECT_TRUE(home.empty() || home == "model.safetensors") << home;  // not the adapter's file
   EXPECT_EQ(config_of(after)["architectures"], JsonValue({"ArceeForSequenceClassification"}));
   EXPECT_EQ(config_of(after)["num_labels"], 1);
 }

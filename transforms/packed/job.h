@@ -82,6 +82,9 @@ struct ScaledShape {
 Result<ScaleGrid> scales_of(const Tensor& scale, const ScaledShape& shape);
 // "group 32", "channel", "blocks of 128 x 128", "tensor".
 std::string describe(const ScaleGrid& scales);
+// The value of each code: of 4 bits, and of 8 bits of E4M3 or E5M2.
+std::shared_ptr<const std::vector<float>> e2m1_values();
+std::shared_ptr<const std::vector<float>> fp8_values(Dtype dtype);
 // One code per byte, signed if the type is I8.
 CodeGrid byte_codes(const Tensor& codes, uint64_t rows, uint64_t columns);
 // Values are code x scale. Requires: I8 or is_fp8_grid. Fails: as scales_of.

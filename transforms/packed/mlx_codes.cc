@@ -1,13 +1,16 @@
-// Weights that MLX quantized, in its affine mode:
+// Weights that MLX quantized:
 //
 //   P.weight U32 [.., N, K bits / 32]    numbers of 2 to 8 bits, the first in the lowest bits;
 //                                        numbers of 3, 5 and 6 bits may cross words
-//   P.scales, P.biases [.., N, K / G]    value = code x scale + bias, both results rounded to the
-//                                        type of the scales, as mx.dequantize does
+//   P.scales, P.biases [.., N, K / G]    affine: value = code x scale + bias, both results rounded
+//                                        to the type of the scales, as mx.dequantize does
+//   P.scales U8 [.., N, K / G]           mxfp4, mxfp8, nvfp4: value = code x scale
 //
-// config.json: "quantization": {"group_size": G, "bits": B, "P": {another G and B for P}}. Modes
-// with only scales (mxfp4, mxfp8, nvfp4) are not supported.
-// Source: values of mx.dequantize (MLX 0.32) for each type, group and number of bits.
+// config.json: "quantization": {"group_size": G, "bits": B, "P": {another G and B for P}}. nvfp4
+// with P.global_scale is not supported.
+// Source: values of mx.dequantize (MLX 0.32) for each mode, type, group and number of bits.
+#include <algorithm>
+
 #include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"
 #include "models/models.h"
@@ -18,6 +21,16 @@ namespace ckpt {
 namespace {
 
 constexpr std::string_view kStatement = "quantization";
+
+// A mode without biases. Each has one group and one number of bits.
+struct MlxMode {
+  std::string_view name;
+  uint64_t group, bits;
+  Dtype scale;
+};
+constexpr MlxMode kMlxModes[] = {{"mxfp4", 32, 4, Dtype::kF8E8M0},
+                                 {"mxfp8", 32, 8, Dtype::kF8E8M0},
+                                 {"nvfp4", 16, 4, Dtype::kF8E4M3}};
 
 uint64_t group_of(const JsonText* declared, const std::string& module) {
   if (declared == nullptr) return 0;
@@ -40,16 +53,34 @@ Result<ScaleGrid> groups_grid(Tensor part, const ScaledShape& shape) {
   return out;
 }
 
+// Adds scales and codes of a mode without biases.
+Status take_mode(const MlxMode& mode, const Tensor& scales, CodedMatrix& matrix) {
+  const uint64_t groups = matrix.columns / mode.group;
+  if (scales.row_values() != groups || scales.values() != matrix.rows * groups) {
+    return wrong_part(scales, fmt::format("one for each {} of {} values in {} rows", mode.group,
+                                          matrix.columns, matrix.rows));
+  }
+  matrix.table = mode.bits == 4 ? e2m1_values() : fp8_values(Dtype::kF8E4M3);
+  matrix.scales = {.bytes = only_slice(scales),
+                   .dtype = mode.scale,
+                   .rows = matrix.rows,
+                   .columns = groups,
+                   .tile_columns = mode.group};
+  return {};
+}
+
+Status take_biases(const Tensor& scales, const Tensor& biases, const ScaledShape& shape,
+                   CodedMatrix& matrix) {
+  CKPT_SET(matrix.scales, groups_grid(scales, shape));
+  CKPT_SET(matrix.biases, groups_grid(biases, shape));
+  if (matrix.biases.dtype == matrix.scales.dtype) return {};
+  return wrong_part(biases, fmt::format("{}, as '{}' is", scales.codec->name, scales.name));
+}
+
 Result<PackedWeight> join_mlx(const PackedJob& job, const JsonText* declared, const Tensor& codes) {
   const std::string module = module_of(codes.name);
   const Tensor* scales = job.find(module + ".scales");
   const Tensor* biases = job.find(module + ".biases");
-  if (biases == nullptr) {
-    return unsupported_hint(std::string(kMlxDequantize),
-                            "tensor '{}' has no biases, so MLX quantized it in a mode that is not "
-                            "decoded here",
-                            codes.name);
-  }
   ScaledShape shape{codes.rows(), 0, group_of(declared, module), {}};
   shape.columns = scales->row_values() * shape.group;
   const uint64_t word_bits = codes.row_values() * 32;
@@ -63,13 +94,27 @@ Result<PackedWeight> join_mlx(const PackedJob& job, const JsonText* declared, co
                   .outer = shape.rows,
                   .inner = shape.columns,
                   .bits = static_cast<uint32_t>(bits)};
-  CKPT_ASSIGN(matrix.scales, groups_grid(*scales, shape));
-  CKPT_ASSIGN(matrix.biases, groups_grid(*biases, shape));
-  if (matrix.biases.dtype != matrix.scales.dtype) {
-    return wrong_part(*biases, fmt::format("{}, as '{}' is", scales->codec->name, scales->name));
+  std::string label = fmt::format("MLX {} bits (group {})", bits, shape.group);
+  std::vector<const Tensor*> parts = {&codes, scales};
+  if (biases != nullptr) {
+    parts.push_back(biases);
+    CKPT_TRY(take_biases(*scales, *biases, shape, matrix));
+  } else {
+    const auto mode = std::ranges::find_if(kMlxModes, [&](const MlxMode& each) {
+      return each.group == shape.group && each.bits == bits;
+    });
+    const bool has_global = job.find(module + ".global_scale") != nullptr;
+    if (mode == std::end(kMlxModes) || has_global ||
+        !is_plain_grid(*scales, Dtype::kU8, scales->shape.size())) {
+      return unsupported_hint(std::string(kMlxDequantize),
+                              "tensor '{}' has no biases{}, so MLX quantized it in a mode that is "
+                              "not decoded here",
+                              codes.name, has_global ? " but a global scale" : "");
+    }
+    CKPT_TRY(take_mode(*mode, *scales, matrix));
+    label = fmt::format("MLX {}", mode->name);
   }
-  PackedWeight out{
-      {}, {&codes, scales, biases}, fmt::format("MLX {} bits (group {})", bits, shape.group)};
+  PackedWeight out{{}, std::move(parts), std::move(label)};
   std::vector<uint64_t> grid = codes.shape;
   grid.back() = shape.columns;
   out.weight = coded_tensor(job, codes, codes.name, std::move(matrix));

@@ -4,7 +4,12 @@
 #include "transforms/packed/job.h"
 
 namespace ckpt {
-namespace {
+
+std::shared_ptr<const std::vector<float>> e2m1_values() {
+  std::vector<float> out = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+  for (size_t i = 0; i < 8; ++i) out.push_back(-out[i]);
+  return std::make_shared<const std::vector<float>>(std::move(out));
+}
 
 std::shared_ptr<const std::vector<float>> fp8_values(Dtype dtype) {
   std::vector<float> out(256);
@@ -14,6 +19,8 @@ std::shared_ptr<const std::vector<float>> fp8_values(Dtype dtype) {
   }
   return std::make_shared<const std::vector<float>>(std::move(out));
 }
+
+namespace {
 
 // Scales for the tiles in `shape`.
 Result<ScaleGrid> block_scales(ScaleGrid out, const Tensor& scale, const ScaledShape& shape) {

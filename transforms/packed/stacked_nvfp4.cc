@@ -21,12 +21,6 @@ bool is_stacked_codes(const PackedJob& job, const Tensor& tensor) {
          tensor.name.find(".experts.") != tensor.name.npos;
 }
 
-std::shared_ptr<const std::vector<float>> e2m1_values() {
-  std::vector<float> out = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
-  for (size_t i = 0; i < 8; ++i) out.push_back(-out[i]);
-  return std::make_shared<const std::vector<float>>(std::move(out));
-}
-
 // The tensor scale of all experts; 1 if values are not read.
 Result<float> stack_scale(const PackedJob& job, const Tensor& scale) {
   if (!is_plain_grid(scale, Dtype::kF32, scale.shape.size()) || scale.values() != 1) {

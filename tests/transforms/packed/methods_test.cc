@@ -57,18 +57,20 @@ TEST(PackedMethods, EveryWeightIsWhatItWasPackedFrom) {
 }
 
 TEST(PackedMethods, WeightsThatMlxQuantizedAreThoseOfItsDequantize) {
-  const Checkpoint folder = *open(testdata("packed/mlx"));
-  const Checkpoint floats = settle(run("dequantize", folder, options({{"type", "f32"}})));
-  std::istringstream lines(read_file(testdata("packed/mlx/expected.tsv")));
-  size_t rows = 0;
-  for (Expected row; lines >> row.name >> row.shape >> row.sha256; ++rows) {
-    const Tensor& weight = tensor(floats, row.name);
-    EXPECT_EQ(fmt::format("{}", fmt::join(weight.shape, ",")), row.shape) << row.name;
-    EXPECT_EQ(sha256_of(part_bytes(weight)), row.sha256) << row.name;
-    EXPECT_EQ(packed_forms(folder).by_codes.at(row.name).shape, weight.shape);
+  for (const std::string name : {"packed/mlx", "packed/mlx-modes"}) {
+    const Checkpoint folder = *open(testdata(name));
+    const Checkpoint floats = settle(run("dequantize", folder, options({{"type", "f32"}})));
+    std::istringstream lines(read_file(testdata(name + "/expected.tsv")));
+    size_t rows = 0;
+    for (Expected row; lines >> row.name >> row.shape >> row.sha256; ++rows) {
+      const Tensor& weight = tensor(floats, row.name);
+      EXPECT_EQ(fmt::format("{}", fmt::join(weight.shape, ",")), row.shape) << row.name;
+      EXPECT_EQ(sha256_of(part_bytes(weight)), row.sha256) << row.name;
+      EXPECT_EQ(packed_forms(folder).by_codes.at(row.name).shape, weight.shape);
+    }
+    EXPECT_EQ(rows + 1, floats.tensors.size());
+    EXPECT_EQ(floats.find_document("config.json")->text().find("quantization"), std::string::npos);
   }
-  EXPECT_EQ(rows + 1, floats.tensors.size());
-  EXPECT_EQ(floats.find_document("config.json")->text().find("quantization"), std::string::npos);
 }
 
 TEST(PackedMethods, RejectsContradictoryMlx) {
@@ -76,7 +78,7 @@ TEST(PackedMethods, RejectsContradictoryMlx) {
   says(folder, R"("group_size": 32,)", R"("group_size": 48,)");
   EXPECT_EQ(run("dequantize", folder, {}).error().code, ErrorCode::kCorrupt);
   folder = *open(testdata("packed/mlx"));
-  drop(folder, "0.mlp.w64.biases");  // as its modes with a scale alone
+  drop(folder, "0.mlp.w64.biases");
   const auto refused = run("dequantize", folder, {});
   EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
   EXPECT_NE(refused.error().text().find("mlx_lm.convert"), std::string::npos);

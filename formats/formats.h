@@ -29,6 +29,14 @@ Result<std::vector<Document>> read_documents(const std::filesystem::path& folder
 Result<Checkpoint> read_despite_index(const std::filesystem::path& folder, Codecs codecs,
                                       const ReadOptions& options, IndexMisfit& misfit);
 
+// The index of a folder as it is; nullopt: none. Fails: kIo; as read_documents.
+Result<std::optional<Document>> read_index_document(const std::filesystem::path& folder,
+                                                    const ReadOptions& options);
+// The index that the folder's files of weights need: those with the usual names, and others that
+// the present index names. Fails: as reading does; kUnsupported: files of PyTorch.
+Result<Document> index_of_files(const std::filesystem::path& folder, Codecs codecs,
+                                const ReadOptions& options);
+
 // "FILE: N bytes after the last tensor" for the first file of a GGUF of which that is true, beyond
 // its final padding; empty otherwise. llama.cpp ignores such bytes.
 std::string bytes_after_tensors(const Checkpoint& checkpoint);

@@ -516,6 +516,41 @@ Status find_weights(const fs::path& folder) {
   return in_file(folder.string(), find());
 }
 
+Result<std::optional<Document>> read_index_document(const fs::path& folder,
+                                                    const ReadOptions& options) {
+  CKPT_ASSIGN(const bool exists, is_there(folder / kIndexName, Links::kFollow));
+  if (!exists) return std::optional<Document>();
+  CKPT_ASSIGN(const SharedSource source, open_document(folder, std::string(kIndexName), options));
+  CKPT_ASSIGN(std::string text, read_text(*source, kMaxIndexBytes));
+  return std::optional(Document(std::string(kIndexName), std::move(text)));
+}
+
+Result<Document> index_of_files(const fs::path& folder, Codecs codecs, const ReadOptions& options) {
+  CKPT_ASSIGN(const Names names, list_files(folder));
+  if (has_torch_weights(names)) return unsupported("the weights are in a format of PyTorch");
+  CKPT_ASSIGN(const Names shards, find_shards(folder, names));
+  std::set<std::string> paths(shards.begin(), shards.end());
+  if (contains(names, kIndexName)) {
+    CKPT_ASSIGN(const SafetensorsIndex index, read_index(folder, kIndexName, options));
+    CKPT_ASSIGN(const Shards listed, shards_of(folder, index, names));
+    paths.insert(listed.named.begin(), listed.named.end());
+  }
+  CKPT_ASSIGN(const auto files,
+              read_shards(folder, Names(paths.begin(), paths.end()), codecs, options.checks));
+  CKPT_TRY(index_entries(files));
+  uint64_t size_bytes = 0;
+  std::vector<std::pair<std::string, std::string>> entries;
+  for (const SafetensorsFile& file : files) {
+    for (const SafetensorsEntry& entry : file.header.entries) {
+      entries.emplace_back(entry.name, file.path);
+      size_bytes += entry.end - entry.begin;
+    }
+  }
+  Metadata sums;
+  sums.set("total_size", {MetaType::kU64, size_bytes});
+  return Document(std::string(kIndexName), render_index(sums, std::move(entries)));
+}
+
 Result<Names> files_of_weights(const fs::path& folder, const ReadOptions& options) {
   CKPT_ASSIGN(const Names names, list_files(folder));
   const std::string_view listed = index_name(names);

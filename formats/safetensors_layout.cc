@@ -264,7 +264,13 @@ std::vector<Shard> plan_shards(const Checkpoint& checkpoint, const LayoutOptions
   }
   const bool has_homes = std::ranges::any_of(
       checkpoint.tensors, [](const Tensor& tensor) { return is_home(tensor.home); });
-  if (options.max_file_bytes == 0 && has_homes) return keep_homes(checkpoint);
+  if (options.max_file_bytes == 0 && has_homes) {
+    std::vector<Shard> kept = keep_homes(checkpoint);
+    // transformers reads model.safetensors and then no other file.
+    const bool hides_others =
+        kept.size() > 1 && std::ranges::find(kept, kSingleName, &Shard::path) != kept.end();
+    if (options.keep_places || !hides_others) return kept;
+  }
   return cut_at(checkpoint,
                 options.max_file_bytes == 0 ? kDefaultShardBytes : options.max_file_bytes);
 }

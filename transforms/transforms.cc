@@ -17,15 +17,16 @@ namespace ckpt {
 extern const Transform kToGguf, kQuantize, kCast, kExport, kNvfp4Layout, kFromGguf, kToMmproj,
     kDequantize, kMixedToNvfp4, kAwqFoldRepair, kVlWrap, kVlUnwrap, kPreprocessor, kTokenizer,
     kServingConfig, kConfigEdit, kMetadataEdit, kGraft, kDrop, kRename, kExperts, kLora,
-    kLoraToGguf, kComplete;
+    kLoraToGguf, kComplete, kReindex;
 
 namespace {
 
 const Transform* const kTransforms[] = {
-    &kToGguf,       &kQuantize,   &kCast,          &kExport,        &kNvfp4Layout,  &kFromGguf,
-    &kToMmproj,     &kDequantize, &kMixedToNvfp4,  &kAwqFoldRepair, &kVlWrap,       &kVlUnwrap,
-    &kPreprocessor, &kTokenizer,  &kServingConfig, &kConfigEdit,    &kMetadataEdit, &kGraft,
-    &kDrop,         &kRename,     &kExperts,       &kLora,          &kLoraToGguf,   &kComplete,
+    &kToGguf,     &kQuantize,     &kCast,         &kExport,       &kNvfp4Layout,
+    &kFromGguf,   &kToMmproj,     &kDequantize,   &kMixedToNvfp4, &kAwqFoldRepair,
+    &kVlWrap,     &kVlUnwrap,     &kPreprocessor, &kTokenizer,    &kServingConfig,
+    &kConfigEdit, &kMetadataEdit, &kGraft,        &kDrop,         &kRename,
+    &kExperts,    &kLora,         &kLoraToGguf,   &kComplete,     &kReindex,
 };
 
 bool is_wrapped_by(const VlFamily& wrapper, std::string_view architectures) {
@@ -86,10 +87,9 @@ std::vector<FamilyInfo> all_families() {
       return is_wrapped_by(wrapper, info.architectures);
     });
     const bool has_vocabulary = !family->tokenizer.is_encoder;  // a folder can get it
-    info.comes_back =
-        has_vocabulary && std::ranges::any_of(classes, [](std::string_view name) {
-          return returned_class(name).has_value();
-        });
+    info.comes_back = has_vocabulary && std::ranges::any_of(classes, [](std::string_view name) {
+                        return returned_class(name).has_value();
+                      });
     const bool has_experts = exports_experts(*family);
     if (has_narrow_rows(*family)) info.not_in_nvfp4 = "narrow rows";
     if (!has_experts) info.not_in_nvfp4 = "experts";

@@ -36,9 +36,11 @@ void check_index(const CheckContext& context) {
 }
 
 // Servers list *.safetensors and keep the files that the index names; the converter opens the files
-// of an index if model*.safetensors exist.
+// of an index if model*.safetensors exist; transformers opens model.safetensors if it exists, else
+// the files of the index.
 // Sources: vLLM and SGLang 0.5.12 model_loader/weight_utils.py
-// (filter_duplicate_safetensors_files); llama.cpp conversion/base.py (index_tensors).
+// (filter_duplicate_safetensors_files); llama.cpp conversion/base.py (index_tensors); transformers
+// modeling_utils.py (_get_resolved_checkpoint_files).
 void check_listed_files(const CheckContext& context) {
   const auto& files = context.on.checkpoint.file_metadata;
   if (context.on.checkpoint.format != "safetensors" || context.on.config.is_null()) return;
@@ -52,6 +54,14 @@ void check_listed_files(const CheckContext& context) {
     if (is_found || !files.contains(kIndex)) return;
     return context.report(kIndex,
                           "names no file model*.safetensors, and the converter reads no other");
+  }
+  if (context.is(Program::kTransformers)) {
+    const auto other = std::ranges::find_if(files, [&](const auto& entry) {
+      return is_listed(entry.first) && entry.first != "model.safetensors";
+    });
+    if (other == files.end() || !files.contains("model.safetensors")) return;
+    return context.tell(kIndex, "names '{}'; transformers reads model.safetensors alone",
+                        other->first);
   }
   for (const auto& [file, metadata] : files) {
     if (file == kIndex || is_listed(file)) continue;
@@ -164,7 +174,8 @@ constexpr Check kFileChecks[] = {
      "metadata error in older readers", "ckpt convert IN OUT", check_format},
     {"W14", "the index of shards has metadata", "U: transformers*",
      "KeyError: 'metadata'; no file named model.safetensors", "ckpt convert IN OUT", check_index},
-    {"W15", "the index names files that the program lists", "U: vllm* llama.cpp, S: sglang",
+    {"W15", "the index names files that the program lists",
+     "U: vllm* llama.cpp, S: sglang transformers*",
      "FileNotFoundError: Weight files referenced in index but missing; weights that are not read",
      "ckpt convert IN OUT", check_listed_files},
     {"W17", "the program reads the weights that were checked", "W: vllm* transformers*",

@@ -27,6 +27,8 @@ class Documents {
   static Result<Documents> read(const fs::path& folder, const ReadOptions& reading) {
     Documents out;
     CKPT_ASSIGN(out.checkpoint_.documents, read_documents(folder, reading));
+    CKPT_ASSIGN(auto index, read_index_document(folder, reading));
+    if (index) out.checkpoint_.set_document(std::move(*index));
     if (!out.checkpoint_.documents.empty()) return out;
     return misuse_hint("ckpt set FILE KEY=VALUE", "{}: holds no document of a model",
                        folder.string());

@@ -73,8 +73,16 @@ Result<PlannedPatch> plan_documents(const PatchRequest& patching, const Context&
   before.format = "safetensors";
   before.name = patching.path.filename().string();
   CKPT_ASSIGN(before.documents, read_documents(patching.path, patching.reading));
+  CKPT_ASSIGN(auto index, read_index_document(patching.path, patching.reading));
+  if (index) before.set_document(std::move(*index));
   CKPT_ASSIGN(Checkpoint after, apply_steps(patching.steps, before, context));
   CKPT_CHECK(after.tensors.empty());
+  const auto is_reindex = [](const Step& each) { return each.transform->name == "reindex"; };
+  if (std::ranges::any_of(patching.steps, is_reindex)) {
+    CKPT_ASSIGN(Document made, in(patching.path.string(),
+                                  index_of_files(patching.path, all_codecs(), patching.reading)));
+    after.set_document(std::move(made));
+  }
   Output now{patching.path, std::move(before), {}};
   now.layout = lay_out_documents(now.checkpoint);
   Output then{patching.path, std::move(after), {}};

@@ -229,7 +229,7 @@ TEST(RenameStep, RejectsAmbiguousExpressions) {
             "tensor 'm.a' fits from=m. and from=*.a; expected one");
   EXPECT_EQ(rename({{"from", "y"}, {"to", "z"}}), "no tensor fits from=y");
   EXPECT_EQ(rename({{"from", "x"}, {"to", ""}}), "tensor 'x' would have no name");
-  EXPECT_EQ(rename({{"from", "*"}, {"to", "z"}}), "from=*, to=z; expected one * in both, or none");
+  EXPECT_EQ(rename({{"from", "*"}, {"to", "z"}}), "from=*, to=z; expected as many * in both");
   EXPECT_EQ(rename({{"from", "x"}, {"from", "y"}, {"to", "z"}}), "2 from=, 1 to=; expected pairs");
 }
 

@@ -1,7 +1,8 @@
-// rename: gives tensors other names, by prefix or by a glob with one star.
+// rename: gives tensors other names, by prefix or by a glob.
 //
 //   rename:from=model.,to=model.language_model.          names that start with "model."
 //   rename:from=*.gamma,to=*.weight                      the text that the star matches is kept
+//   rename:from=model.layers.*._orig_mod.*,to=model.layers.*.*   each star matches the least it can
 //   rename:from=a.,to=b.,from=c.,to=d.                   several rules; at most one may match a
 //   name
 //
@@ -97,16 +98,17 @@ Result<std::set<std::string>> rename_quant_modules(Checkpoint& checkpoint, const
 }
 
 constexpr OptionRule kRenameOptions[] = {
-    option::glob("from", "how names start, or a glob with one *")
+    option::glob("from", "how names start, or a glob").called("PREFIX|GLOB").repeated().required(),
+    option::glob("to", "the replacement, with as many *")
         .called("PREFIX|GLOB")
         .repeated()
-        .required(),
-    option::glob("to", "the replacement").called("PREFIX|GLOB").repeated().required().or_empty(),
+        .required()
+        .or_empty(),
 };
 
 struct Rule {
   std::string given;     // `from` as typed
-  std::string from, to;  // with one star each
+  std::string from, to;  // with as many stars, at least one
   bool used = false;
 };
 
@@ -115,7 +117,7 @@ struct Rules {
   GlobList globs;  // one glob per rule, for its `from`
 };
 
-// The glob that matches the names of `from`; only the star is a wildcard.
+// The glob that matches the names of `from`; only stars are wildcards.
 std::string glob_of(const std::string& from) {
   std::string out;
   for (const char c : from) out += c == '[' || c == '?' ? std::string{'[', c, ']'} : std::string{c};
@@ -131,8 +133,8 @@ Result<Rules> read_rules(const OptionValues& options) {
   std::vector<std::string> globs;
   for (size_t i = 0; i < from.size(); ++i) {
     const auto stars = std::ranges::count(from[i], '*');
-    if (stars > 1 || stars != std::ranges::count(to[i], '*')) {
-      return misuse("from={}, to={}; expected one * in both, or none", from[i], to[i]);
+    if (stars != std::ranges::count(to[i], '*')) {
+      return misuse("from={}, to={}; expected as many * in both", from[i], to[i]);
     }
     const char* star = stars == 0 ? "*" : "";  // after a prefix
     rules.all.push_back({from[i], from[i] + star, to[i] + star});
@@ -144,15 +146,26 @@ Result<Rules> read_rules(const OptionValues& options) {
 
 // Returns the new name; nullopt if the rule does not match the name.
 std::optional<std::string> renamed(const Rule& rule, const std::string& name) {
-  const size_t star = rule.from.find('*');
-  const std::string_view head = std::string_view(rule.from).substr(0, star);
-  const std::string_view tail = std::string_view(rule.from).substr(star + 1);
-  if (name.size() < head.size() + tail.size() || !name.starts_with(head) || !name.ends_with(tail)) {
-    return std::nullopt;
+  std::string_view from = rule.from, to = rule.to;
+  const auto take_piece = [](std::string_view& text) {
+    const std::string_view piece = text.substr(0, text.find('*'));
+    text.remove_prefix(std::min(text.size(), piece.size() + 1));
+    return piece;
+  };
+  const std::string_view head = take_piece(from);
+  if (!name.starts_with(head)) return std::nullopt;
+  std::string out(take_piece(to));
+  size_t at = head.size();
+  for (auto stars = std::ranges::count(rule.from, '*'); stars > 0; --stars) {
+    const std::string_view piece = take_piece(from);
+    const size_t end = stars > 1               ? name.find(piece, at)
+                       : name.ends_with(piece) ? name.size() - piece.size()
+                                               : name.npos;
+    if (end == name.npos || end < at) return std::nullopt;
+    out.append(name, at, end - at).append(take_piece(to));
+    at = end + piece.size();
   }
-  const size_t at = rule.to.find('*');
-  return rule.to.substr(0, at) + name.substr(head.size(), name.size() - head.size() - tail.size()) +
-         rule.to.substr(at + 1);
+  return out;
 }
 
 Status rename(Tensor& tensor, Rules& rules) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "core/base/arithmetic.h"
+#include "core/base/numbers.h"
 #include "core/model/json_documents.h"
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/names.h"

@@ -1,0 +1,22 @@
+// reindex: writes the index of a folder's files of weights again, from the names in the files.
+// `ckpt patch` does it without this step's function, which sees no files (plan/conversion).
+#include "core/model/transform.h"
+
+namespace ckpt {
+namespace {
+
+Result<Checkpoint> refuse_reindex(Checkpoint checkpoint, const OptionValues&, const Context&) {
+  if (checkpoint.tensors.empty()) return checkpoint;
+  return misuse_hint("ckpt patch FOLDER --step reindex, without other options",
+                     "it has no effect here: what is written gets an index that fits");
+}
+
+}  // namespace
+
+extern constinit const Transform kReindex{"reindex",
+                                          "writes the index of a folder from its files",
+                                          {},
+                                          refuse_reindex,
+                                          ChangeScope::kDocuments};
+
+}  // namespace ckpt

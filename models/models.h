@@ -87,6 +87,8 @@ enum class Change : uint8_t {
   kNegExp,            // -exp(x)
   kColumn,            // {n} as {n, 1}
   kDecayColumn,       // -exp(x), as {n, 1}
+  kExpColumn,         // exp(x), as {n, 1}
+  kByMixer,           // `to` in recurrent layers, `second` in those with attention
   kNormGroups,        // {n} as {n_groups, n / n_groups}, by Family::norm_groups
   kSqueeze,           // axes of length 1 dropped
   kConvolutionRows,   // {n, 1, k} as {1, n, 1, k}

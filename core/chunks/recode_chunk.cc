@@ -44,14 +44,14 @@ struct ApplyOp {
     for (float& value : rows.values) value = value + op.value;
   }
   // Computes exp in double and rounds once, which is correct in all but a few in 10^9 cases.
-  void operator()(const NegExp&) const {
+  void operator()(const SignedExp& op) const {
     for (float& value : rows.values) {
-      value = -static_cast<float>(std::exp(static_cast<double>(value)));
+      value = op.sign * static_cast<float>(std::exp(static_cast<double>(value)));
     }
   }
-  void operator()(const LogNegated&) const {
+  void operator()(const SignedLog& op) const {
     for (float& value : rows.values) {
-      value = static_cast<float>(std::log(-static_cast<double>(value)));
+      value = static_cast<float>(std::log(static_cast<double>(op.sign * value)));
     }
   }
   void operator()(const RoundTo& op) const {

@@ -43,8 +43,8 @@ struct DescribeOp {
   std::string operator()(const AddScalar& op) const {
     return fmt::format("add {:08x}", std::bit_cast<uint32_t>(op.value));
   }
-  std::string operator()(const NegExp&) const { return "neg-exp"; }
-  std::string operator()(const LogNegated&) const { return "log-negated"; }
+  std::string operator()(const SignedExp& op) const { return op.sign < 0 ? "neg-exp" : "exp"; }
+  std::string operator()(const SignedLog& op) const { return op.sign < 0 ? "log-negated" : "log"; }
   std::string operator()(const RoundTo& op) const {
     return fmt::format("round-to {}", static_cast<unsigned>(op.dtype));
   }

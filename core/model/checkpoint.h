@@ -63,8 +63,12 @@ inline constexpr uint64_t kMaxTensorBytes = uint64_t{1} << 62;
 struct AddScalar {
   float value;
 };
-struct NegExp {};      // x -> -exp(x), rounded once
-struct LogNegated {};  // x -> log(-x), rounded once: the inverse of NegExp
+struct SignedExp {
+  float sign = -1;
+};  // x -> sign * exp(x), rounded once
+struct SignedLog {
+  float sign = -1;
+};  // x -> log(sign * x), rounded once: the inverse of SignedExp
 struct RoundTo {
   Dtype dtype;
 };  // through kBF16 or kF16 and back
@@ -79,7 +83,7 @@ struct PermuteColumns {
   std::shared_ptr<const std::vector<uint32_t>> index;
 };
 using ValueOp =
-    std::variant<AddScalar, NegExp, LogNegated, RoundTo, ScaleRows, ScaleColumns, PermuteColumns>;
+    std::variant<AddScalar, SignedExp, SignedLog, RoundTo, ScaleRows, ScaleColumns, PermuteColumns>;
 
 struct Tensor;
 

@@ -87,6 +87,7 @@ namespace ckpt {
   FAMILY(kJamba)              \
   FAMILY(kFalconH1)           \
   FAMILY(kKimiLinear)         \
+  FAMILY(kBailingMoe3)        \
   FAMILY(kMiniMaxM3)          \
   FAMILY(kBert)               \
   FAMILY(kXlmRoberta)         \

@@ -106,6 +106,30 @@ constexpr GgufRow kKimiLinearRows[] = {
     {"blk.{}.attn_v_b.weight",      "lora_kv v_mla head", "attention"},
     {"blk.{}.attn_output.weight",   "head*v_mla embd", "attention"},
 };
+constexpr GgufRow kLing3Rows[] = {
+    {"blk.{}.attn_{q,k,v}",         "embd head*kda head*kda head*kda", "mamba"},
+    {"blk.{}.ssm_conv1d_{q,k,v}.weight", "conv 1 head*kda", "mamba"},
+    {"blk.{}.ssm_{f,g}_a.weight",   "embd head*kda", "mamba"},
+    {"blk.{}.ssm_beta.weight",      "embd head", "mamba"},
+    {"blk.{}.ssm_a",                "1 head", "mamba"},
+    {"blk.{}.ssm_dt.bias",          "head*kda", "mamba"},
+    {"blk.{}.ssm_norm.weight",      "kda", "mamba"},
+    {"blk.{}.attn_output.weight",   "head*kda embd", "mamba"},
+    {"blk.{}.attn_q_a.weight",      "embd lora_q", "attention lora_q"},
+    {"blk.{}.attn_q_a_norm.weight", "lora_q", "attention lora_q"},
+    {"blk.{}.attn_q_b.weight",      "lora_q head_i*k_mla", "attention lora_q"},
+    {"blk.{}.attn_q.weight",        "embd head_i*k_mla", "attention !lora_q"},
+    {"blk.{}.attn_kv_a_mqa.weight", "embd lora_kv+rot", "attention"},
+    {"blk.{}.attn_kv_a_norm.weight", "lora_kv", "attention"},
+    {"blk.{}.attn_k_b.weight",      "nope lora_kv head", "attention"},
+    {"blk.{}.attn_v_b.weight",      "lora_kv v_mla head", "attention"},
+    {"blk.{}.attn_gate.weight",     "embd head", "attention"},
+    {"blk.{}.attn_output.weight",   "head*v_mla embd", "attention"},
+    {"blk.{}.ffn_{gate,up,down}_shexp.weight", "embd shexp_width", "moe"},
+    {"blk.{}.nextn.eh_proj.weight",     "2*embd embd", "nextn"},
+    {"blk.{}.nextn.{e,h}norm.weight",   "embd", "nextn"},
+    {"blk.{}.layer_output_norm.weight", "embd", "nextn"},
+};
 constexpr GgufRow kLfm2Rows[] = {
     {"token_embd.weight",                "embd vocab"},
     {"token_embd_norm.weight",           "embd"},
@@ -170,6 +194,14 @@ const GgufArchitecture kHybridArchitectures[] = {
              " ssm.conv_kernel! kda.head_dim! expert_feed_forward_length! expert_shared_count!"
              " leading_dense_block_count expert_weights_scale expert_gating_func!",
      .graph = "hybrid no_rope other_values gates"},
+    {.names = " bailingmoe3 ",
+     .rows = {kFrame, kTiedHead, kNorms, kLing3Rows, kLeading, kBiasedRouted},
+     .keys = "attention.key_length_mla! attention.value_length_mla! attention.kv_lora_rank!"
+             " attention.q_lora_rank ssm.conv_kernel! kda.head_dim! kda.gate_lower_bound!"
+             " kda.safe_gate expert_feed_forward_length! expert_shared_feed_forward_length"
+             " expert_shared_count! leading_dense_block_count! expert_weights_scale"
+             " expert_weights_norm expert_gating_func! swiglu_clamp_exp swiglu_clamp_shexp",
+     .graph = "hybrid other_values gates", .has_nextn = true, .may_lack_nextn = true},
     {.names = " lfm2 ", .rows = {kTiedHead, kNorms, kLfm2Rows, kDense},
      .keys = "shortconv.l_cache! attention.sliding_window", .graph = "other_values hybrid"},
     {.names = " lfm2moe ", .rows = {kTiedHead, kNorms, kLfm2Rows, kLeading, kBiasedRouted},

@@ -50,6 +50,7 @@ NOT_TAKEN = {
 AS_BF16 = {  # not as Q8_0
     "gpt-oss-mxfp4",  # its experts stay MXFP4
     "kimi-linear",  # GGML_ASSERT(cur_backend_id != -1) with quantized weights of the test model
+    "ling3",  # the same
 }
 
 

@@ -242,7 +242,9 @@ Status check_made_values(const Tensor& made, const Tensor& found) {
 bool keeps_f32(std::string_view name) {
   const bool is_of_nemotron = name.starts_with("backbone.");
   const bool is_of_streams = name.find(".hc_") != name.npos || name.ends_with("_sink_param");
-  return name.ends_with(".self_attn.A_log") || name.ends_with(".self_attn.dt_bias") ||
+  const bool is_of_delta =
+      name.find(".self_attn.") != name.npos || name.find(".attention.") != name.npos;
+  return (is_of_delta && (name.ends_with(".A_log") || name.ends_with(".dt_bias"))) ||
          name.ends_with(".e_score_correction_bias") || name.ends_with(".expert_bias") ||
          name.ends_with(".router_bias") || name.ends_with(".moe.gate.weight") || is_of_streams ||
          (is_of_nemotron && (name.ends_with(".mixer.A_log") || name.ends_with(".mixer.D")));

@@ -13,7 +13,7 @@ namespace {
 // The inverse of one change of values; nullopt if there is nothing to undo.
 Result<std::optional<ValueOp>> inverse(const ValueOp& op, const Tensor& made) {
   if (const auto* add = std::get_if<AddScalar>(&op)) return ValueOp(AddScalar{-add->value});
-  if (std::holds_alternative<NegExp>(op)) return ValueOp(LogNegated{});
+  if (const auto* exp = std::get_if<SignedExp>(&op)) return ValueOp(SignedLog{exp->sign});
   if (std::holds_alternative<RoundTo>(op)) return std::optional<ValueOp>();
   if (const auto* permute = std::get_if<PermuteColumns>(&op)) {
     std::vector<uint32_t> back(permute->index->size());

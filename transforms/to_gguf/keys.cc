@@ -224,9 +224,11 @@ struct KeyWriter {
                 constant ? Result<uint64_t>(*constant) : model.count(rule.fields));
     CKPT_ASSIGN(const std::vector<ResolvedLayer> layers, hybrid_layers(model));
     std::vector<int32_t> counts;
-    for (const ResolvedLayer& layer : layers) {
+    const auto add = [&](const ResolvedLayer& layer) {
       counts.push_back((layer.*is_so)() ? static_cast<int32_t>(number) : 0);
-    }
+    };
+    for (const ResolvedLayer& layer : layers) add(layer);
+    for (uint64_t i = 0; i < model.mtp_layers; ++i) add({"full_attention"});
     out.set(full(rule.key), MetaValue::array(make_i32_array(counts)));
     return {};
   }

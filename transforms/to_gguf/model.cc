@@ -347,6 +347,14 @@ Result<std::vector<ResolvedLayer>> hybrid_layers(const Model& model) {
   return layers;
 }
 
+Result<std::string_view> target_of(const Match& match, const Model& model) {
+  if (match.rule->change != Change::kByMixer) return match.rule->to;
+  CKPT_ASSIGN(const std::vector<ResolvedLayer> layers, layers_of(model));
+  const auto layer = number_from<uint64_t>(match.numbers[0]);
+  const bool is_recurrent = layer && *layer < layers.size() && layers[*layer].is_recurrent();
+  return is_recurrent ? match.rule->to : match.rule->second;
+}
+
 Result<std::vector<bool>> layers_of_type(const Model& model, std::string_view type) {
   CKPT_ASSIGN(const std::vector<ResolvedLayer> layers, layers_of(model));
   std::vector<bool> out;

@@ -10,6 +10,7 @@
 #include "core/model/transform.h"
 #include "models/models.h"
 #include "transforms/facts/torch_dtype.h"
+#include "transforms/to_gguf/names.h"
 
 namespace ckpt {
 
@@ -82,6 +83,9 @@ Result<Model> read_model(const Checkpoint& checkpoint);
 // or a family with Mamba layers lacks the field that lists them; kUnsupported: that field lists
 // none.
 Result<std::vector<ResolvedLayer>> hybrid_layers(const Model& model);
+// The target of a row in the layer of `match`, which decides for kByMixer. Fails: as
+// hybrid_layers().
+Result<std::string_view> target_of(const Match& match, const Model& model);
 // For each layer, whether it is of `type` according to layer_types, or else to the class. Fails:
 // kCorrupt, as hybrid_layers().
 Result<std::vector<bool>> layers_of_type(const Model& model, std::string_view type);

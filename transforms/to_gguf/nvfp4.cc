@@ -54,7 +54,8 @@ class Nvfp4Tensors {
     const std::optional<Match> match = find_name_rule(*model_.family, named.name);
     CKPT_TRY(check_rule(named, match ? &*match : nullptr, model_));
     if (match->rule->change == Change::kExpert) return add_expert(named, *match);
-    const std::string name = gguf_name(match->rule->to, *match);
+    CKPT_ASSIGN(const std::string_view target, target_of(*match, model_));
+    const std::string name = gguf_name(target, *match);
     const std::string& source = named.tensor.original_name();
     CKPT_ASSIGN(std::vector<Tensor> changed,
                 change_values(named.tensor, match->rule->change, model_, codecs_));

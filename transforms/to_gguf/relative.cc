@@ -188,6 +188,7 @@ std::string changes_of(const std::vector<NamedTensor>& tensors, const Family& fa
       {Change::kQkvOfHeads, "rows of q, k and v are sorted by head"},
       {Change::kDecay, "A_log becomes -exp(A_log)"},
       {Change::kDecayColumn, "A_log becomes -exp(A_log)"},
+      {Change::kExpColumn, "A_log becomes exp(A_log)"},
       {Change::kKeyValue, "kv_b_proj is split"},
       {Change::kSwapHalves, "experts are transposed, gate and up are halves"},
       {Change::kSwapPairs, "experts are transposed, gate and up alternate"}};

@@ -87,7 +87,8 @@ class TensorList {
     CKPT_SET(named.tensor, multiplied(std::move(named.tensor), rule.factors, model_));
     CKPT_ASSIGN(std::vector<Tensor> changed,
                 change_values(std::move(named.tensor), rule.change, model_, codecs_));
-    CKPT_TRY(store(std::move(changed[0]), gguf_name(rule.to, *match), rule.store, source));
+    CKPT_ASSIGN(const std::string_view target, target_of(*match, model_));
+    CKPT_TRY(store(std::move(changed[0]), gguf_name(target, *match), rule.store, source));
     const auto others = split_words(rule.second);
     for (size_t i = 1; i < changed.size(); ++i) {
       CKPT_TRY(store(std::move(changed[i]), gguf_name(others[i - 1], *match), rule.store, source));

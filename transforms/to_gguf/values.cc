@@ -274,7 +274,7 @@ Result<Tensor> change_of_linear(Tensor tensor, Change change, const Model& model
     case Change::kValueColumns: return tile_columns(std::move(tensor), heads);
     case Change::kDecay:
       CKPT_SET(tensor, tile_rows(std::move(tensor), heads, 0, 1));
-      return with_sum(std::move(tensor), NegExp{});
+      return with_sum(std::move(tensor), SignedExp{});
     default: break;
   }
   CKPT_CHECK(false);
@@ -336,6 +336,7 @@ Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {
     case Change::kNone:
     case Change::kExpert:
     case Change::kStreams:
+    case Change::kByMixer:
     case Change::kExpertsGateUp:
     case Change::kQkvz: return tensor;
     case Change::kTokenRows: {
@@ -344,7 +345,7 @@ Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {
                                     : Result<Tensor>(std::move(tensor));
     }
     case Change::kFilledTokenRows: return filled_rows(tensor, model);
-    case Change::kNegExp: return with_sum(std::move(tensor), NegExp{});
+    case Change::kNegExp: return with_sum(std::move(tensor), SignedExp{});
     case Change::kSqueeze: return squeezed(std::move(tensor));
     case Change::kConvolutionRows: {
       const uint64_t kernel = tensor.row_values(), rows = row_count(tensor);
@@ -354,8 +355,9 @@ Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {
     case Change::kPositions: return counted_positions(std::move(tensor), model);
     case Change::kColumn: return as_column(std::move(tensor));
     case Change::kDecayColumn:
+    case Change::kExpColumn:
       CKPT_SET(tensor, as_column(std::move(tensor)));
-      return with_sum(std::move(tensor), NegExp{});
+      return with_sum(std::move(tensor), SignedExp{change == Change::kExpColumn ? 1.0f : -1.0f});
     case Change::kNormGroups: return rows_of_groups(std::move(tensor), model);
     case Change::kAddOne: return with_sum(std::move(tensor), AddScalar{1.0f});
     case Change::kQkvOfHeads: return qkv_of_heads(std::move(tensor), model);

@@ -63,7 +63,7 @@ TEST(ToGguf, ValueHeadsAreTiled) {
             (std::vector<uint32_t>{0, 1, 2, 6, 7, 8, 3, 4, 5, 9, 10, 11}));
   const Tensor& decay = tensor(*out, "blk.0.ssm_a");
   EXPECT_EQ(floats(*decay.recoded().from), (std::vector<float>{0, 2, 1, 3}));
-  EXPECT_TRUE(std::holds_alternative<NegExp>(decay.recoded().ops.at(0)));
+  EXPECT_TRUE(std::holds_alternative<SignedExp>(decay.recoded().ops.at(0)));
   EXPECT_EQ(decay.shape, (std::vector<uint64_t>{4}));
 }
 

@@ -123,7 +123,7 @@ class ZeroReader {
                               found.front());
     }
     for (const std::string& name : from_.names) {
-      const auto rank = number_after(name, "mp_rank_");
+      const auto rank = number_after_mark(name, "mp_rank_");
       if (!rank.value_or(0)) continue;
       return unsupported_hint("saving the model's own files with the trainer",
                               "'{}' belongs to a run with tensor parallelism, which is not read",
@@ -136,7 +136,7 @@ class ZeroReader {
   Status read_ranks() {
     std::map<uint64_t, std::string> files;
     for (const std::string& name : names_like(from_.names, kOptimFiles)) {
-      files.emplace(number_after(name, "zero_pp_rank_").value_or(kMaxRanks), name);
+      files.emplace(number_after_mark(name, "zero_pp_rank_").value_or(kMaxRanks), name);
     }
     for (const auto& [rank, name] : files) {
       if (rank != ranks_.size()) return missing_rank(ranks_.size(), name);
@@ -231,7 +231,7 @@ class ZeroReader {
   Status read_models() {
     std::map<uint64_t, std::string> files;
     for (const std::string& name : names_like(from_.names, kModelFiles)) {
-      files.emplace(number_after(name, "zero_pp_rank_").value_or(0), name);
+      files.emplace(number_after_mark(name, "zero_pp_rank_").value_or(0), name);
     }
     if (files.empty()) {
       return corrupt_hint("copying all files", "no file is called '{}'", kModelFiles);

@@ -47,9 +47,10 @@ Result<std::map<uint64_t, std::string>> files_by_rank(const std::vector<std::str
   std::map<uint64_t, std::string> out;
   uint64_t count = 0;
   for (const std::string& name : rank_files(names)) {
-    const auto rank = number_after(name, "rank_"), plain_rank = number_after(name, "rank");
+    const auto rank = number_after_mark(name, "rank_"),
+               plain_rank = number_after_mark(name, "rank");
     const uint64_t found = rank ? *rank : plain_rank.value_or(0);
-    const uint64_t named = number_after(name, "world_size_").value_or(0);
+    const uint64_t named = number_after_mark(name, "world_size_").value_or(0);
     if (count != 0 && named != 0 && named != count) {
       return corrupt("files of {} and of {} ranks", count, named);
     }

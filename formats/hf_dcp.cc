@@ -161,8 +161,8 @@ Status check_last_rank(const TrainerFolder& from, const std::vector<Tensor>& ten
 Status check_files(const std::vector<std::string>& files) {
   std::set<uint64_t> counts, parts;
   for (const std::string& file : files) {
-    parts.insert(number_after(file, "-model-").value_or(0));
-    counts.insert(number_after(file, "-of-").value_or(0));
+    parts.insert(number_after_mark(file, "-model-").value_or(0));
+    counts.insert(number_after_mark(file, "-of-").value_or(0));
   }
   if (counts.size() != 1) return corrupt("files of {} and of {} parts", *counts.begin(),
                                          *counts.rbegin());

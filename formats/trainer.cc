@@ -74,7 +74,7 @@ std::optional<uint64_t> step_of_folder(const fs::path& folder) {
   for (const fs::path& each : {plain, parent_of(plain)}) {
     const std::string name = each.filename().string();
     for (const std::string_view mark : kStepMarks) {
-      const auto step = name.starts_with(mark) ? number_after(name, mark) : std::nullopt;
+      const auto step = name.starts_with(mark) ? number_after_mark(name, mark) : std::nullopt;
       if (step) return step;
     }
   }
@@ -124,7 +124,7 @@ TrainerNames names_like(const TrainerNames& names, std::string_view pattern) {
   return out;
 }
 
-std::optional<uint64_t> number_after(std::string_view name, std::string_view mark) {
+std::optional<uint64_t> number_after_mark(std::string_view name, std::string_view mark) {
   const size_t at = name.find(mark);
   uint64_t out = 0;
   if (at == name.npos) return std::nullopt;
@@ -135,7 +135,7 @@ std::optional<uint64_t> number_after(std::string_view name, std::string_view mar
 
 uint64_t numbers_after(const TrainerNames& names, std::string_view mark) {
   std::set<std::optional<uint64_t>> out;
-  for (const std::string& name : names) out.insert(number_after(name, mark));
+  for (const std::string& name : names) out.insert(number_after_mark(name, mark));
   return out.size();
 }
 

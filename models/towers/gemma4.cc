@@ -5,7 +5,7 @@
 // conversion/{gemma,ultravox}.py. Clipped linear layers are accompanied by four bounds each.
 #include "models/towers/list.h"
 
-namespace ckpt {
+namespace ckpt::towers {
 namespace {
 
 constexpr TowerPrefix kGemma4Prefixes[] = {
@@ -127,4 +127,4 @@ const TowerTable kWhisperTower = {.kind = "whisper",
                                   .defaults = kWhisperFields,
                                   .depth = "audio.num_hidden_layers"};
 
-}  // namespace ckpt
+}  // namespace ckpt::towers

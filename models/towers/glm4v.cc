@@ -5,7 +5,7 @@
 // conversion/qwen3vl.py Glm4VVisionModel.
 #include "models/towers/list.h"
 
-namespace ckpt {
+namespace ckpt::towers {
 namespace {
 
 constexpr TowerPrefix kGlm4vPrefixes[] = {{"model.visual.", ""}, {"visual.", ""}};
@@ -82,4 +82,4 @@ const TowerTable kGlmOcrTower = {.kind = "normed",
                                  .depth = "depth",
                                  .heads = "num_heads"};
 
-}  // namespace ckpt
+}  // namespace ckpt::towers

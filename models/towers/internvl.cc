@@ -5,7 +5,7 @@
 // modeling_intern_vit.py; llama.cpp conversion/{internvl,hunyuan}.py.
 #include "models/towers/list.h"
 
-namespace ckpt {
+namespace ckpt::towers {
 namespace {
 
 constexpr TowerPrefix kInternVlPrefixes[] = {{"vision_model.", "tower."},
@@ -92,4 +92,4 @@ const TowerTable kHunyuanVlTower = {.kind = "hunyuan_vl",
                                     .rows = {kHunyuanRows},
                                     .defaults = kHunyuanFields};
 
-}  // namespace ckpt
+}  // namespace ckpt::towers

@@ -3,7 +3,7 @@
 
 #include "models/models.h"
 
-namespace ckpt {
+namespace ckpt::towers {
 
 using enum ServerCut;
 using enum TowerChange;
@@ -24,4 +24,4 @@ inline constexpr TowerRule kPatchesOfFrames[] = {
      {.change = kFrames, .store = kPatches, .second = "v.patch_embd.weight.1"}},
 };
 
-}  // namespace ckpt
+}  // namespace ckpt::towers

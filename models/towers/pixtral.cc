@@ -5,7 +5,7 @@
 // llama.cpp conversion/{llava,llama4}.py.
 #include "models/towers/list.h"
 
-namespace ckpt {
+namespace ckpt::towers {
 namespace {
 
 constexpr TowerPrefix kPixtralPrefixes[] = {
@@ -122,4 +122,4 @@ const TowerTable kLlama4Tower = {.kind = "shuffled",
                                  .rows = {kLlama4Rows},
                                  .defaults = kLlama4Fields};
 
-}  // namespace ckpt
+}  // namespace ckpt::towers

@@ -6,7 +6,7 @@
 // gguf-py/gguf/tensor_mapping.py.
 #include "models/towers/list.h"
 
-namespace ckpt {
+namespace ckpt::towers {
 namespace {
 
 constexpr TowerPrefix kQwenPrefixes[] = {{"model.visual.", ""}, {"visual.", ""}};
@@ -125,4 +125,4 @@ const TowerTable kQwen35Tower = {
     .depth = "depth",
     .heads = "num_heads"};
 
-}  // namespace ckpt
+}  // namespace ckpt::towers

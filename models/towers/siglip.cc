@@ -7,7 +7,7 @@
 // conversion/{gemma,lfm2,smolvlm,ernie,minicpm,granite,minimax}.py.
 #include "models/towers/list.h"
 
-namespace ckpt {
+namespace ckpt::towers {
 namespace {
 
 // clang-format off
@@ -253,4 +253,4 @@ const TowerTable kMiniMaxM3Tower = {.kind = "minimax_m3",
                                     .rows = {kMiniMaxRows, kClipLayers, kClipOutputs},
                                     .defaults = kMiniMaxFields};
 
-}  // namespace ckpt
+}  // namespace ckpt::towers

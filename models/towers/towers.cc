@@ -5,6 +5,7 @@
 #include "models/towers/list.h"
 
 namespace ckpt {
+namespace towers {
 namespace {
 
 const TowerTable* const kTowers[] = {
@@ -13,6 +14,12 @@ const TowerTable* const kTowers[] = {
     &kLfm2VlTower,         &kSmolVlmTower,  &kPaddleOcrTower, &kMiniCpmV46Tower, &kMiniMaxM3Tower,
     &kGranite4VisionTower, &kInternVlTower, &kHunyuanVlTower, &kGemma4Tower,     &kWhisperTower,
 };
+
+}  // namespace
+}  // namespace towers
+
+namespace {
+
 constexpr std::string_view kTowerSuffixes[] = {"", ".weight", ".bias"};
 
 // The words of a row behind the dimensions of its shape.
@@ -135,16 +142,16 @@ bool fits_row(const TowerTable& tower, std::string_view stem, TowerMatch& out) {
 }  // namespace
 
 const TowerTable& tower_named(std::string_view kind) {
-  for (const TowerTable* tower : kTowers) {
+  for (const TowerTable* tower : towers::kTowers) {
     if (tower->kind == kind) return *tower;
   }
   CKPT_CHECK(false);
-  return *kTowers[0];
+  return *towers::kTowers[0];
 }
 
 const TowerTable* tower_of(std::string_view wrapper_type, const JsonValue& config) {
   const std::string_view type = text_in(object_in(config, "vision_config"), "model_type");
-  for (const TowerTable* tower : kTowers) {
+  for (const TowerTable* tower : towers::kTowers) {
     if (!has_word(tower->wrappers, wrapper_type)) continue;
     return tower->type.empty() || tower->type == type ? tower : nullptr;
   }

@@ -18,8 +18,17 @@
 
 namespace ckpt {
 
-// Records the options that steps of a plan used; each row of option_table.cc says why an option may
-// be of no use (docs/OPTIONS.md).
+// Detects options without effect (docs/OPTIONS.md).
+//
+//   given ── not used by any step of any output ──▶ exit 2; a note if it is from a recipe
+//          ── used, but the plan is the same without it ──▶ a note
+//
+// To detect the second case, the conversion is planned again without the option and the digests are
+// compared, which works for every option and every model; plans need only headers and little time.
+//
+// Each row of option_table.cc states the reason, and which of the two rules applies to the option.
+
+// Records the options that steps of a plan used.
 class OptionUse {
  public:
   void add(std::string_view name) { names_.emplace(name); }
@@ -33,6 +42,11 @@ class OptionUse {
 // only get a note.
 Status check_options_used(const Conversion& conversion, const OptionUse& use,
                           const Context& context);
+
+// Names, without duplicates, the given options that require another plan for comparison: those that
+// change the output, unless `notes` already mentions them.
+std::vector<std::string> options_to_compare(const Conversion& conversion,
+                                            const std::vector<std::string>& notes);
 
 // The inputs of planning one output: its conversion, and where to record the options that it uses.
 struct OutputPlanning {

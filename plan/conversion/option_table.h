@@ -38,9 +38,14 @@ using OptionField =
 
 enum class OptionEffect : uint8_t {
   kCommand,  // affects how the command runs, not the plan
-  kTaken,    // a step must use it
+  kTaken,    // a step must use it, and reports if it changes nothing
   kOffered,  // a step may use it; otherwise a note says so
+  kPlan,     // a step must use it, and the plan without it must differ
+  kPlanIfTaken,
 };
+inline bool is_offer(OptionEffect effect) {
+  return effect == OptionEffect::kOffered || effect == OptionEffect::kPlanIfTaken;
+}
 enum class OptionPersistence : uint8_t { kNowhere, kRecipe, kRecipeAndPlan };
 
 struct ConvertOption {
@@ -52,6 +57,7 @@ struct ConvertOption {
   OptionEffect effect;
   std::string_view unused;         // why nothing used it; empty for kCommand
   std::string_view help = {};      // empty: help of the step's rule
+  std::string_view noted_as = {};  // text of notes that also report it, like "--NAME"
   std::string_view key = {};       // key in recipes and plan files, if not the name
 
   const StepKey* step() const { return std::get_if<StepKey>(&field); }

@@ -28,6 +28,14 @@ std::string find_step_option(const Conversion& conversion, const GivenOption& gi
   return {};
 }
 
+bool already_noted(const ConvertOption& row, const std::vector<std::string>& notes) {
+  const std::string name = fmt::format("--{} ", row.name);
+  return std::ranges::any_of(notes, [&](const std::string& note) {
+    return note.find(name) != note.npos ||
+           (!row.noted_as.empty() && note.find(row.noted_as) != note.npos);
+  });
+}
+
 }  // namespace
 
 Status check_options_used(const Conversion& conversion, const OptionUse& use,
@@ -39,7 +47,7 @@ Status check_options_used(const Conversion& conversion, const OptionUse& use,
     const ConvertOption* row = find_convert_option(given.name);  // null: every command has it
     if (row == nullptr || row->unused.empty() || use.has(given.name)) continue;
     if (!seen.insert(given.name).second) continue;
-    if (given.is_from_recipe || row->effect == OptionEffect::kOffered) {
+    if (given.is_from_recipe || is_offer(row->effect)) {
       context.note("--{} has no effect: {}", given.name, row->unused);
       continue;
     }
@@ -66,6 +74,17 @@ Status check_options_used(const Conversion& conversion, const OptionUse& use,
     hint = fmt::format("the same command without {}", is_one ? "it" : "them");
   }
   return misuse_hint(hint, "{}", what);
+}
+
+std::vector<std::string> options_to_compare(const Conversion& conversion,
+                                            const std::vector<std::string>& notes) {
+  std::vector<std::string> out;
+  for (const GivenOption& given : conversion.given) {
+    const ConvertOption* row = find_convert_option(given.name);
+    if (row == nullptr || row->effect < OptionEffect::kPlan || already_noted(*row, notes)) continue;
+    if (std::ranges::find(out, given.name) == out.end()) out.push_back(given.name);
+  }
+  return out;
 }
 
 }  // namespace ckpt

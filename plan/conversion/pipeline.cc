@@ -9,6 +9,7 @@
 #include "core/io/remote_files.h"
 #include "core/model/adapter.h"
 #include "core/model/document_names.h"
+#include "core/resume/plan_digest.h"
 #include "formats/formats.h"
 #include "plan/conversion/added_steps.h"
 #include "plan/conversion/advice.h"
@@ -393,6 +394,102 @@ Result<Plan> make_plan(const Checkpoint& checkpoint, const Conversion& typed,
   return plan;
 }
 
+constexpr size_t kMaxComparedSteps = 16;
+
+// Notes options that were used but do not change the output for this model, by planning again
+// without each. If that plan fails, the option is needed.
+class UnusedOptionCheck {
+ public:
+  // `prepared` is the checkpoint after `steps`, the user's own; `plan` was made from it.
+  UnusedOptionCheck(const Checkpoint& prepared, const std::vector<Step>& steps,
+                    const Conversion& conversion, const Plan& plan, PlanningState& planning)
+      : prepared_(prepared),
+        steps_(steps),
+        conversion_(conversion),
+        plan_(plan),
+        is_plan_whole_(conversion.profiles.empty()),
+        planning_(planning) {
+    const std::vector<Tensor>& made = plan.outputs[0].checkpoint.tensors;
+    quantizes_ = std::ranges::any_of(made, [](const Tensor& tensor) {
+      const bool has_codes = tensor.has_scales() || tensor.codec->block_values > 1;
+      return has_codes && !tensor.is_stored() && tensor.recoded().repack == nullptr;
+    });
+    // Leaves out --for: its fixes may read weights, and they report themselves what they did.
+    conversion_.profiles.clear();
+  }
+
+  Status note() {
+    std::vector<std::string> names = options_to_compare(conversion_, planning_.notes);
+    if (quantizes_) std::erase(names, "to");  // its effect is visible already
+    const bool compares_steps = may_repeat_steps();
+    if (names.empty() && !compares_steps) return {};
+    CKPT_ASSIGN(const std::string whole, whole_digest());
+    for (const std::string& name : names) {
+      Conversion other = conversion_;
+      clear_option(other, *find_convert_option(name));
+      // the steps, or code before them, use these options
+      const bool is_first = name == "tokenizer" || (name == "imatrix" && !steps_.empty());
+      if (is_first && !compares_steps && !steps_.empty()) continue;
+      const auto found = is_first ? digest_from_start(steps_, other) : digest(prepared_, other);
+      if (found && *found == whole) say(fmt::format("--{}", name));
+    }
+    for (size_t i = 0; compares_steps && i < steps_.size(); ++i) {
+      std::vector<Step> others = steps_;
+      others.erase(others.begin() + static_cast<ptrdiff_t>(i));
+      const auto found = digest_from_start(others, conversion_);
+      if (found && *found == whole) say(fmt::format("step {}", steps_[i].transform->name));
+    }
+    return {};
+  }
+
+ private:
+  void say(const std::string& option) {
+    planning_.notes.push_back(
+        fmt::format("{} has no effect: the output is the same without it", option));
+  }
+
+  static Result<std::string> digest(const Plan& plan) {
+    CKPT_ASSIGN(PlanDigest found, digest_of(plan, CKPT_VERSION));
+    return std::move(found.sha256);
+  }
+  Result<std::string> digest(const Checkpoint& checkpoint, const Conversion& tried) const {
+    PlanningState unsaid{planning_.imatrix};
+    CKPT_ASSIGN(const Plan plan, make_plan(checkpoint, tried, unsaid));
+    return digest(plan);
+  }
+  // The digest of the plan with all options except --for.
+  Result<std::string> whole_digest() const {
+    return is_plan_whole_ ? digest(plan_) : digest(prepared_, conversion_);
+  }
+
+  Result<std::string> digest_from_start(const std::vector<Step>& steps,
+                                        const Conversion& tried) const {
+    PlanningState unsaid{planning_.imatrix};
+    CKPT_ASSIGN(const ReadOptions reading, reading_of_input(tried));
+    CKPT_ASSIGN(Checkpoint checkpoint, read_whole_checkpoint(tried.in, reading));
+    CKPT_ASSIGN(checkpoint, apply_own_steps(std::move(checkpoint), steps, tried, unsaid));
+    return digest(checkpoint, tried);
+  }
+
+  // Whether to run the steps again, leaving out one at a time. This is only done for the few steps
+  // that a user types, and not for steps that read all weights while planning.
+  bool may_repeat_steps() const {
+    if (steps_.empty() || steps_.size() > kMaxComparedSteps) return false;
+    return std::ranges::none_of(steps_, [](const Step& step) {
+      const std::string_view name = step.transform->name;
+      return name == "mixed-to-nvfp4" || name == "awq-fold-repair";
+    });
+  }
+
+  const Checkpoint& prepared_;
+  const std::vector<Step>& steps_;
+  Conversion conversion_;
+  const Plan& plan_;
+  bool is_plan_whole_;
+  PlanningState& planning_;
+  bool quantizes_ = false;
+};
+
 // Normalizes the outputs' paths. Fails: kUsage: one is IN, or cannot be written.
 Result<Conversion> with_targets(Conversion conversion) {
   std::vector<fs::path*> outs = {&conversion.out};
@@ -460,6 +557,9 @@ Result<PlannedConversion> plan_conversion(const Conversion& typed, ConversionInp
   CKPT_ASSIGN(out.plan, make_plan(checkpoint, conversion, planning));
   const Context context = step_context(&planning.notes, conversion.reading);
   CKPT_TRY(check_options_used(conversion, planning.use, context));
+  if (!conversion.given.empty()) {
+    CKPT_TRY(UnusedOptionCheck(checkpoint, steps, conversion, out.plan, planning).note());
+  }
   const ReplaceOptions replacing{conversion.force, conversion.reading};
   const std::vector<InputPath> inputs = input_paths(conversion, steps);
   CKPT_TRY(check_targets(out.plan, inputs, replacing));

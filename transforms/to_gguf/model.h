@@ -39,7 +39,6 @@ struct Model {
   uint64_t layers = 0;       // num_hidden_layers
   uint64_t mtp_layers = 0;   // after the others, kept in the file
   bool keeps_mtp = true;     // false: those layers are dropped
-  uint64_t dropped_mtp = 0;  // their tensors, where they are dropped
   uint64_t left_out = 0;     // tensors of such layers that llama.cpp's converter ignores
   OutType out_type = OutType::kF32;
   std::vector<uint64_t> answers = {};    // for a reranker: the tokens "yes" and "no"

@@ -255,7 +255,7 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
     std::string name = own_name(*model.family, tensor->name);
     if (name.starts_with("model.mtp.")) name.erase(0, std::string_view("model.").size());
     if (model.family->has_mtp && name.starts_with("mtp.")) {
-      if (model.dropped_mtp += !keep_mtp; !keep_mtp) continue;
+      if (!keep_mtp) continue;
       MtpName renamed = mtp_as_layer(name, model.layers);
       mtp_layers = std::max({mtp_layers, renamed.layers, uint64_t{1}});
       name = std::move(renamed.name);
@@ -264,7 +264,6 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
     if (layer && drafts.contains(*layer)) {
       const bool is_left_out = model.family->nextn == NextnLayers::kLeftOut;
       model.left_out += is_left_out && keep_mtp;
-      model.dropped_mtp += !keep_mtp;
       if (is_left_out || !keep_mtp) continue;
       mtp_layers = std::max(mtp_layers, *layer + 1 - model.layers);
     }

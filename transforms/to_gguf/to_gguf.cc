@@ -225,9 +225,6 @@ Result<Checkpoint> to_gguf(Checkpoint input, const OptionValues& options, const 
         "llama.cpp has no use for them in this family",
         model.left_out);
   }
-  if (!model.keeps_mtp && model.dropped_mtp == 0) {
-    context.note("mtp=no has no effect: the model has no layers for multi-token prediction");
-  }
   if (like) CKPT_TRY(note_assumptions(*own_config, selected, model, context));
   CKPT_TRY(check_shapes(selected, model));
   CKPT_TRY(check_layers(selected, model));

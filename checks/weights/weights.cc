@@ -20,9 +20,11 @@ std::vector<std::string_view> forms_read(const Subject& on, const Profile& profi
   const auto listed = [&](std::string_view name) {
     return split_words(section_with(profile, kSection, name));
   };
-  if (runs_by_fallback(profile, on.model_class)) return listed("(fallback)");
-  auto out = listed(on.model_class);
   const bool is_wrapper = on.model_class.ends_with("ForConditionalGeneration");
+  if (runs_by_fallback(profile, on.model_class)) {  // of text models alone
+    return is_wrapper ? std::vector<std::string_view>() : listed("(fallback)");
+  }
+  auto out = listed(on.model_class);
   if (out.empty() && !is_wrapper) {
     out = listed("(others)");
     if (!on.checkpoint.has_head()) std::ranges::copy(listed("(headless)"), std::back_inserter(out));
@@ -222,7 +224,9 @@ std::string names_not_checked(const Subject& on, const Profile& profile) {
   const bool is_asked = profile.program == Program::kVllm || profile.program == Program::kSglang ||
                         profile.program == Program::kTransformers;
   const bool is_wrapper = on.model_class.ends_with("ForConditionalGeneration");
-  if (!is_asked || !is_wrapper || !knows_model_class(profile, on.model_class)) return {};
+  const bool may_run =
+      knows_model_class(profile, on.model_class) || runs_by_fallback(profile, on.model_class);
+  if (!is_asked || !is_wrapper || !may_run) return {};
   if (!forms_read(on, profile).empty()) return {};
   return fmt::format("the names of the weights: those that '{}' reads are not known here",
                      on.model_class);

@@ -233,7 +233,7 @@ Result<DcpTensors> read_dcp_tensors(const TrainerFolder& from) {
     out.values = kModelWeights;
     out.not_read.push_back(fmt::format("{} (--weights master)", kF32Masters));
   }
-  out.ranks = numbers_after(names_like(from.names, "__[0-9]*.distcp"), "__");
+  out.ranks = count_numbers_after(names_like(from.names, "__[0-9]*.distcp"), "__");
   DcpFiles files(from);
   for (const DcpTensor& tensor : metadata.tensors) {
     CKPT_ASSIGN(out.tensors.emplace_back(), files.whole_tensor(tensor));

@@ -191,7 +191,7 @@ Result<TrainerWeights> read_hf_dcp(const TrainerFolder& from) {
   CKPT_ASSIGN(const std::vector<std::string> names, names_of_weights(paths));
   for (size_t i = 0; i < names.size(); ++i) out.tensors[i].name = names[i];
   CKPT_TRY(check_last_rank(from, out.tensors, tensors));
-  out.ranks = numbers_after(files, "shard-");
+  out.ranks = count_numbers_after(files, "shard-");
   return out;
 }
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <set>
 
 #include "core/base/counted.h"
 #include "core/base/glob.h"
+#include "core/base/numbers.h"
 #include "core/base/printable.h"
 #include "core/io/paths.h"
 #include "core/io/remote_files.h"
@@ -125,15 +125,10 @@ TrainerNames names_like(const TrainerNames& names, std::string_view pattern) {
 }
 
 std::optional<uint64_t> number_after_mark(std::string_view name, std::string_view mark) {
-  const size_t at = name.find(mark);
-  uint64_t out = 0;
-  if (at == name.npos) return std::nullopt;
-  const char* first = name.data() + at + mark.size();
-  const auto [end, error] = std::from_chars(first, name.data() + name.size(), out);
-  return error == std::errc() ? std::optional(out) : std::nullopt;
+  return number_after(name.substr(std::min(name.find(mark), name.size())), mark);
 }
 
-uint64_t numbers_after(const TrainerNames& names, std::string_view mark) {
+uint64_t count_numbers_after(const TrainerNames& names, std::string_view mark) {
   std::set<std::optional<uint64_t>> out;
   for (const std::string& name : names) out.insert(number_after_mark(name, mark));
   return out.size();

@@ -80,8 +80,8 @@ inline constexpr std::string_view kModelWeights = "the model's weights";
 std::vector<std::string> names_like(const std::vector<std::string>& names, std::string_view glob);
 // The number after the first `mark`: 4 in "model_world_size_4_rank_1.pt" after "world_size_".
 std::optional<uint64_t> number_after_mark(std::string_view name, std::string_view mark);
-// Counts the different ones in these names.
-uint64_t numbers_after(const std::vector<std::string>& names, std::string_view mark);
+// How many different numbers follow `mark` in these names; names without one count as one more.
+uint64_t count_numbers_after(const std::vector<std::string>& names, std::string_view mark);
 
 // The folder of the weights in a trainer's checkpoint, and their layout.
 struct FoundLayout {

@@ -1,4 +1,5 @@
-// The table of joined projections, and the groups that only some families have.
+// The rows of projections.h: which projections programs join or quantize together, in most families
+// and in some.
 #include "models/projections.h"
 
 #include <algorithm>

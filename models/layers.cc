@@ -67,7 +67,7 @@ uint64_t window_of(const Fields& text) {
 struct LayerFields {
   const JsonValue* list = nullptr;         // layer_types, layers_block_type, or numbers for windows
   uint64_t interval = 0, full_rest = 0;    // full attention: layer % interval; others are linear
-  uint64_t last_whole = UINT64_MAX;        // and all layers from this one on
+  uint64_t whole_groups_end = UINT64_MAX;  // Ling 3: layers from this one on are full, too
   const std::string* letters = nullptr;    // Nemotron-H: M Mamba, * attention, - an MLP, E experts
   const JsonValue* full_layers = nullptr;  // LFM2: layers with attention; others are convolutions
   bool counts_from_one = false;            // the same of Kimi Linear; others are linear
@@ -89,8 +89,8 @@ struct LayerFields {
       return *entry == 0 ? "full_attention" : "sliding_attention";
     }
     if (interval != 0) {
-      return layer % interval == full_rest || layer >= last_whole ? "full_attention"
-                                                                  : "linear_attention";
+      return layer % interval == full_rest || layer >= whole_groups_end ? "full_attention"
+                                                                        : "linear_attention";
     }
     if (letters != nullptr) {
       const size_t at = layer < letters->size() ? kLetters.find((*letters)[layer]) : kLetters.npos;
@@ -150,15 +150,13 @@ Result<LayerFields> layer_fields(const Fields& text, const Family& table, uint64
   if (out.list == nullptr) {
     CKPT_ASSIGN(out.interval, text.count_or_zero("full_attention_interval"));
     out.full_rest = out.interval - 1;
+    CKPT_ASSIGN(const uint64_t group, text.count_or_zero("layer_group_size"));
+    CKPT_ASSIGN(const uint64_t count, text.count_or_zero("num_hidden_layers"));
+    if (group != 0) out.whole_groups_end = count - count % group;
   }
   if (out.list == nullptr && out.interval == 0) {  // Jamba
     CKPT_ASSIGN(out.interval, text.count_or_zero("attn_layer_period"));
     CKPT_ASSIGN(out.full_rest, text.count_or_zero("attn_layer_offset"));
-  }
-  if (out.list == nullptr && out.interval == 0) {  // Ling 3: the rest behind the whole groups too
-    CKPT_ASSIGN(out.interval, text.count_or_zero("layer_group_size"));
-    out.full_rest = out.interval - 1;
-    if (out.interval != 0) out.last_whole = layers - layers % out.interval;
   }
   out.letters = text_of(config, "hybrid_override_pattern");
   out.full_layers = known(known(config, "linear_attn_config"), "full_attn_layers");
@@ -209,12 +207,9 @@ std::optional<uint64_t> recurrent_values(const auto& number) {
       {"num_heads", "head_dim", "state_size", "n_groups", "conv_kernel"},
       {"linear_attn_config.num_heads", "linear_attn_config.head_dim", "linear_attn_config.head_dim",
        "linear_attn_config.num_heads", "linear_attn_config.short_conv_kernel_size"},
-      {"mamba_expand", "hidden_size", "mamba_d_state", "", "mamba_d_conv"},  // Mamba 1
-      {"num_attention_heads", "head_dim", "head_dim", "num_attention_heads",
-       "short_conv_kernel_size"}};
+      {"mamba_expand", "hidden_size", "mamba_d_state", "", "mamba_d_conv"}};  // Mamba 1
   for (const auto& [heads, width, state, groups, kernel] : kStates) {
     if (number(heads) == 0 || number(width) == 0 || number(state) == 0) continue;
-    if (groups == heads && number(kernel) == 0) continue;  // not delta attention
     return state_values(number(heads) * number(width), number(state),
                         groups.empty() ? 0 : number(groups, 1), number(kernel));
   }

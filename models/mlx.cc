@@ -73,8 +73,13 @@ MlxTensors find_mlx_tensors(const Checkpoint& checkpoint) {
   bool is_shifted = false;  // norms are
   for (size_t i = 0; i < checkpoint.tensors.size(); ++i) {
     const Tensor& tensor = checkpoint.tensors[i];
-    out.is_quantized |= last_word(tensor.name) == "scales" &&
-                        codes.contains(module_of(tensor.name) + std::string(kWeight));
+    if (last_word(tensor.name) == "scales" &&
+        codes.contains(module_of(tensor.name) + std::string(kWeight))) {
+      out.is_quantized = true;
+      out.has_float_scales |= plain_dtype(*tensor.codec) != Dtype::kU8;
+    }
+    out.has_biases |= last_word(tensor.name) == "biases";
+    out.has_global_scales |= last_word(tensor.name) == "global_scale";
     const auto rule = std::ranges::find_if(
         mlx_rules(), [&](const MlxRule& each) { return fits(each, tensor, type); });
     if (rule == mlx_rules().end()) continue;

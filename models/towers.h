@@ -50,9 +50,10 @@ struct TowerChanges {
   std::string_view second = {};  // names of the other tensors, if a change gives several
 };
 
-// A tensor, or several: words in braces, as in "norm{1,2}", are one row each, and `to` has as many.
-//   from    behind a prefix: "blocks.{}.attn.qkv"; ".weight" and ".bias" keep their suffix
-//   to      in a projector; empty: left out
+// A tensor, or several: "norm{1,2}" stands for two tensors, and `to` then lists two names as well.
+//   from    the name without its prefix: "blocks.{}.attn.qkv". The row is for the weight and for the
+//           bias, whose suffixes ".weight" and ".bias" stay as they are
+//   to      the name in a projector; empty: projectors leave the tensor out
 //   shape   of the weight, as in ParameterRule: fields of vision_config, or "text.X" of the text
 //           part, "wrapper.X" of config.json, "audio.X" of audio_config; "?" if only the name is
 //           known. Empty: the tensor may be there. Words behind a comma: bias or bias:FIELD, of as
@@ -66,17 +67,18 @@ struct TowerRule {
   TowerChanges in_projector = {};
 };
 
-// A possible prefix of a tensor in the checkpoint; in rows it is replaced by the second word.
+// How names in a checkpoint may begin (`found`), and what rows write in the place of that prefix
+// (`known_as`): "model.vision_tower." and "tower.".
 struct TowerPrefix {
   std::string_view found, known_as;
   bool is_of_text = false;
 };
 
-//   kind   its name
-//   wrappers  model_types of the wrappers that have it, between spaces
-//   type   vision_config.model_type of the tower, if wrappers have several
-//   depth  the field that counts the layers; `heads` counts attention heads
-//   mid    a component of names that rows omit
+//   kind      the name of the table
+//   wrappers  model_types of the wrappers that have this tower, between spaces
+//   type      vision_config.model_type of the tower, if wrappers may have another one
+//   depth     the field that counts the layers; `heads` counts attention heads
+//   mid       a component of names in checkpoints that rows omit: ".linear"
 struct TowerTable {
   std::string_view kind, wrappers;
   std::span<const TowerPrefix> prefixes;  // the first match counts
@@ -88,7 +90,7 @@ struct TowerTable {
   std::string_view mid = {};
 };
 const TowerTable& tower_named(std::string_view kind);
-// nullptr: the wrapper has no table.
+// The tower of a wrapper by its model_type and config.json; nullptr if no table names the wrapper.
 const TowerTable* tower_of(std::string_view wrapper_type, const JsonValue& config);
 
 // The row of a tensor, its name in the projector without suffix, and the number for each {}.
@@ -98,7 +100,7 @@ struct TowerMatch {
   std::vector<std::string> numbers;
 };
 std::optional<TowerMatch> find_tower_rule(const TowerTable& tower, std::string_view name);
-// The name as rows know it; empty without one of the prefixes.
+// `name` of a checkpoint as rows write it; empty if it begins with none of the prefixes.
 std::string known_in_tower(const TowerTable& tower, std::string_view name);
 
 }  // namespace ckpt

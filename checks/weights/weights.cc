@@ -187,13 +187,9 @@ void check_stacks(const CheckContext& context) {
 void check_mlx(const CheckContext& context) {
   const MlxTensors& mlx = context.on.mlx;
   if (mlx.is_quantized) {
-    // ckpt decodes only the mode with biases.
-    const bool is_affine = std::ranges::any_of(
-        context.on.checkpoint.tensors,
-        [](const Tensor& tensor) { return last_word(tensor.name) == "biases"; });
-    return context.report(
-        "*.scales", "MLX quantized these weights, which only MLX reads", {}, {},
-        advised(is_affine ? "ckpt convert IN OUT --step dequantize" : std::string(kMlxDequantize)));
+    return context.report("*.scales", "MLX quantized these weights, which only MLX reads", {}, {},
+                          advised(mlx.is_decoded() ? "ckpt convert IN OUT --step dequantize"
+                                                   : std::string(kMlxDequantize)));
   }
   // A GGUF would be made of the original values.
   if (mlx.changed.empty() || context.profile.runs_llama_server()) return;

@@ -252,5 +252,23 @@ TEST(ResolvedModel, IsTheSameWithoutFieldsThatTheClassFillsIn) {
   EXPECT_GT(removed, 60u);
 }
 
+// Ling 3.0: the last layer of each group has full attention, and so have the layers behind the last
+// whole group; a layer for multi-token prediction does not begin a group.
+TEST(ResolvedLayers, BehindTheLastWholeGroupAllAreFull) {
+  const Family* table = table_of_model_type("bailing_moe_v3");
+  ASSERT_NE(table, nullptr);
+  const auto kinds = [&](uint64_t layers, uint64_t group, uint64_t drafts) {
+    const JsonValue text = {{"num_hidden_layers", layers}, {"layer_group_size", group}};
+    const auto found = resolve_layers(*table, text, layers + drafts);
+    std::string out;
+    if (!found) return found.error().text();
+    for (const ResolvedLayer& layer : *found) out += layer.is_recurrent() ? 'L' : 'F';
+    return out;
+  };
+  EXPECT_EQ(kinds(4, 2, 1), "LFLFF");
+  EXPECT_EQ(kinds(5, 2, 1), "LFLFFF");
+  EXPECT_EQ(kinds(7, 3, 0), "LLFLLFF");
+}
+
 }  // namespace
 }  // namespace ckpt

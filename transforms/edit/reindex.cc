@@ -1,5 +1,5 @@
-// reindex: writes the index of a folder's files of weights again, from the names in the files.
-// `ckpt patch` does it without this step's function, which sees no files (plan/conversion).
+// The step `reindex` makes model.safetensors.index.json new from the tensors that the folder's files
+// contain. `ckpt patch` does that itself (plan/conversion), as a step's function sees no files.
 #include "core/model/transform.h"
 
 namespace ckpt {

@@ -1,6 +1,6 @@
-// Merges adapters with another number of tokens than the model. People add tokens to the tokenizer
-// and resize the embeddings and the head before PEFT wraps the model; where the model had spare
-// rows, they become fewer. The adapter then holds all rows, or those that the model lacks:
+// Merges adapters that were trained with more or fewer tokens than the model has. People add tokens
+// to the tokenizer and resize the embeddings and the head to its size before PEFT wraps the model; a
+// model with spare rows shrinks by that. The adapter holds all rows, or those that the model lacks:
 //
 //   X.weight, X.modules_to_save.weight       all rows, trained
 //   X.base_layer.weight                      all rows, before the product or trained rows are added

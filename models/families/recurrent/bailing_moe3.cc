@@ -108,16 +108,14 @@ constexpr KeyRule kLing3Keys[] = {
     {"swiglu_clamp_shexp",                kArray, "share_expert_swiglu_limit_list", kLimits},
     {"nextn_predict_layers",              kU32, "", kNextnLayers},
 };
-// Released configurations state all sizes; with these the table can be expanded without one.
+// The class is published with the models alone, and its defaults are not known: a configuration has
+// to state all sizes. These rows give fields the names that other families have for them.
 constexpr auto kLing3Defaults = rows::in_shapes({
-    {"vocab_size", "157184"}, {"hidden_size", "2560"}, {"intermediate_size", "9216"},
-    {"num_hidden_layers", "42"}, {"num_attention_heads", "32"}, rows::kAllKeyHeads,
-    {"head_dim", "128"}, {"layer_group_size", "6"}, {"short_conv_kernel_size", "4"},
-    {"num_experts", "512"}, {"num_shared_experts", "1"}, {"moe_intermediate_size", "1024"},
-    {"moe_shared_expert_intermediate_size", "moe_intermediate_size"},
-    {"first_k_dense_replace", "1"}, rows::if_absent("q_lora_rank", "1536"),
-    {"kv_lora_rank", "512"}, {"qk_nope_head_dim", "128"}, {"qk_rope_head_dim", "64"},
-    {"v_head_dim", "128"},
+    {"full_attention_interval", "layer_group_size"},
+    {"linear_num_value_heads", "num_attention_heads"},
+    {"linear_num_key_heads", "num_attention_heads"},
+    {"linear_value_head_dim", "head_dim"}, {"linear_key_head_dim", "head_dim"},
+    {"linear_conv_kernel_dim", "short_conv_kernel_size"},
     {"moe_router_enable_expert_bias", "1"}, {"n_shared_experts", "num_shared_experts"},
     rows::kAllSparse,
 });

@@ -3,9 +3,10 @@
 // 6 bits and these by a half float (4.25 bits per value).
 //
 // Bytes: BlockIq4Nl, BlockIq4Xs. value = d T[q], and (f32(d) (S - 32)) T[q].
-// The search tries 16 scales around the one that maps the value of largest magnitude to T[0]. Each
-// error counts with the weight x^2; with an importance matrix, with the column's importance times
-// sqrt(2 (mean square of the block) + x^2). A code is the nearest entry of T, or the upper of two.
+// The search tries 16 scales around the one that maps the value of largest magnitude to T[0], and
+// takes the one with the least sum of weighted squared errors. The weight of a value x is x^2; with
+// an importance matrix it is the column's importance times sqrt(2 (mean square of the block) + x^2).
+// A code is the nearest entry of T; of two that are equally near, the upper one.
 //
 // Note: final codes use the float scale, not the rounded half. A zero
 // IQ4_NL block has d = 0 and codes 8 (T = 1 is nearest to 0).

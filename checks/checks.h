@@ -71,6 +71,8 @@ struct DiagnosisOptions {
   // Receives the bytes of tensors that deep checks have read; stops them with kInterrupted.
   Progress* progress = nullptr;
   const std::atomic<bool>* interrupted = nullptr;
+  // The files of a checkpoint that is about to be written; empty: it is judged as it was read.
+  std::function<Result<std::vector<std::string>>(const Checkpoint&)> files_to_write = {};
   // Finds differences of tokenizers; empty: not known.
   TokenizerFindings tokenizer_findings = {};
   // Makes the GGUF that a conversion of the folder would yield, without its bytes.

@@ -403,6 +403,7 @@ Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const DiagnosisOptions&
   Checkpoint unpacked;
   if (options.deep) CKPT_SET(unpacked, unpacked_weights(checkpoint, options, packed));
   Subject on(checkpoint, std::move(packed));
+  if (options.files_to_write) CKPT_SET(on.files_to_write, options.files_to_write(checkpoint));
   CKPT_ASSIGN(const auto asked, chosen(options, on.is_gguf));
   if (const std::string words = adapter_words(checkpoint); !words.empty()) {
     Diagnosis adapter;

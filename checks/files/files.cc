@@ -4,6 +4,7 @@
 // generation/configuration_utils.py.
 // Some readers load files without {"format": "pt"}, others fail.
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -31,8 +32,21 @@ void check_index(const CheckContext& context) {
   const bool is_folder =
       context.on.checkpoint.format == "safetensors" && !context.on.config.is_null();
   if (!is_folder || files.empty() || files.contains("model.safetensors")) return;
-  if (files.contains(kIndex)) return;
+  if (files.contains(kIndex) || context.on.files_to_write) return;
   context.report(kIndex, "missing, or without an object \"metadata\"");
+}
+
+// The files of weights, with the index if they have one.
+std::set<std::string> files_of(const Subject& on) {
+  std::set<std::string> out;
+  if (on.files_to_write) {
+    std::ranges::copy_if(
+        *on.files_to_write, std::inserter(out, out.end()),
+        [](const std::string& file) { return file.ends_with(".safetensors") || file == kIndex; });
+    return out;
+  }
+  for (const auto& [file, metadata] : on.checkpoint.file_metadata) out.insert(file);
+  return out;
 }
 
 // Servers list *.safetensors and keep the files that the index names; the converter opens the files
@@ -42,28 +56,27 @@ void check_index(const CheckContext& context) {
 // (filter_duplicate_safetensors_files); llama.cpp conversion/base.py (index_tensors); transformers
 // modeling_utils.py (_get_resolved_checkpoint_files).
 void check_listed_files(const CheckContext& context) {
-  const auto& files = context.on.checkpoint.file_metadata;
+  const std::set<std::string> files = files_of(context.on);
   if (context.on.checkpoint.format != "safetensors" || context.on.config.is_null()) return;
   const auto is_listed = [](std::string_view file) {
     return file.ends_with(".safetensors") && file.find('/') == file.npos;
   };
   if (context.is(Program::kLlamaCpp)) {
-    const bool is_found = std::ranges::any_of(files, [&](const auto& entry) {
-      return is_listed(entry.first) && entry.first.starts_with("model");
+    const bool is_found = std::ranges::any_of(files, [&](const std::string& file) {
+      return is_listed(file) && file.starts_with("model");
     });
     if (is_found || !files.contains(kIndex)) return;
     return context.report(kIndex,
                           "names no file model*.safetensors, and the converter reads no other");
   }
   if (context.is(Program::kTransformers)) {
-    const auto other = std::ranges::find_if(files, [&](const auto& entry) {
-      return is_listed(entry.first) && entry.first != "model.safetensors";
+    const auto other = std::ranges::find_if(files, [&](const std::string& file) {
+      return is_listed(file) && file != "model.safetensors";
     });
     if (other == files.end() || !files.contains("model.safetensors")) return;
-    return context.tell(kIndex, "names '{}'; transformers reads model.safetensors alone",
-                        other->first);
+    return context.tell(kIndex, "names '{}'; transformers reads model.safetensors alone", *other);
   }
-  for (const auto& [file, metadata] : files) {
+  for (const std::string& file : files) {
     if (file == kIndex || is_listed(file)) continue;
     return context.tell(kIndex, "names '{}'; servers read *.safetensors of the folder itself",
                         file);
@@ -177,7 +190,7 @@ constexpr Check kFileChecks[] = {
     {"W15", "the index names files that the program lists",
      "U: vllm* llama.cpp, S: sglang transformers*",
      "FileNotFoundError: Weight files referenced in index but missing; weights that are not read",
-     "ckpt convert IN OUT", check_listed_files},
+     "ckpt convert IN OUT --shard-size 5GB", check_listed_files},
     {"W17", "the program reads the weights that were checked", "W: vllm* transformers*",
      "KeyError, or other weights than expected",
      "move this file out of the folder, or check it alone", check_preferred},

@@ -184,6 +184,7 @@ class Subject {
   const Checkpoint& checkpoint;
   const PackedForms packed;
   std::map<std::string, std::string> broken;
+  std::optional<std::vector<std::string>> files_to_write;  // of a checkpoint that is only planned
   std::map<std::string, std::string> set_twice;  // duplicate keys by document; the last one counts
   std::map<std::string, Document> repaired;      // documents that only Python can parse unchanged
   // The documents with these names (.json); null if absent, and for a GGUF.

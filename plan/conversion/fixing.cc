@@ -113,6 +113,7 @@ Result<FixedCheckpoint> fix_checkpoint(Checkpoint checkpoint, const FixOptions& 
   FixedCheckpoint out{std::move(checkpoint), {}, {}, {}, false};
   DiagnosisOptions diagnosis_options = diagnosis_options_for(context, fixing.profiles);
   diagnosis_options.base = fixing.base;
+  diagnosis_options.files_to_write = fixing.files_to_write;
   std::set<std::string> settled;        // steps that were applied or change nothing
   std::map<std::string, Error> failed;  // steps to retry after another fix
   for (int round = 0; round < kMaxRounds; ++round) {

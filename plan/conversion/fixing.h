@@ -55,6 +55,7 @@ struct FixOptions {
   bool rewrite_weights = false;
   const Diagnosis* found =
       nullptr;  // of the unchanged checkpoint, for these profiles; null: not made yet
+  decltype(DiagnosisOptions::files_to_write) files_to_write = {};
 };
 // Omits steps that cannot be applied, with a note, and steps that change nothing, without one.
 // Fails: kUsage: an unknown profile.

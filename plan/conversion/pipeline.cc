@@ -43,46 +43,6 @@ std::string advice_for(const Finding& finding, const Conversion& conversion) {
   return command.empty() ? advised_words(finding.fix.advice, on) : fmt::format("Try: {}", command);
 }
 
-// Applies the fixes that the doctor would ask for (--for), and notes the remaining findings.
-Result<Checkpoint> apply_profile_fixes(Checkpoint checkpoint, const OutputPlanning& planning) {
-  const Conversion& conversion = planning.conversion;
-  const Context& context = planning.context;
-  if (conversion.profiles.empty()) return checkpoint;
-  const std::vector<std::string> profiles = profiles_of(checkpoint, conversion);
-  if (profiles.empty()) {
-    context.note("--for {} does not apply to the GGUF output",
-                 fmt::join(conversion.profiles, ", "));
-    return checkpoint;
-  }
-  CKPT_ASSIGN(FixedCheckpoint fixed,
-              fix_checkpoint(std::move(checkpoint), {profiles, conversion.base, true}, context));
-  const std::string steps = fmt::format("{}", fmt::join(fixed.steps, ", "));
-  if (!conversion.base.empty() && steps.find(conversion.base) != steps.npos) {
-    planning.use.add("base");
-  }
-  const std::string unchanged =
-      fixed.left.is_good() ? "no fixes needed" : "no step can fix the findings";
-  context.note("for {}: {}", fmt::join(profiles, ", "), steps.empty() ? unchanged : steps);
-  for (const Finding& finding : fixed.left.findings) {
-    if (finding.severity < Severity::kUnsound) continue;
-    const bool needs_base = finding.fix.needs.starts_with("BASE") && conversion.base.empty();
-    const std::string needs = needs_base ? "Try: --base DIR, the unquantized model's folder"
-                              : finding.fix.needs.empty() ? advice_for(finding, conversion)
-                                                          : finding.fix.needs;
-    context.note("{} will not {} it: {}: {}: {}{}{}", finding.profile,
-                 finding.severity == Severity::kUnloaded ? "load" : "run", finding.check,
-                 finding.place, finding.found, needs.empty() ? "" : "; ", needs);
-  }
-  for (const Verdict& verdict : fixed.left.verdicts) {
-    if (verdict.loads && verdict.sound && !verdict.not_checked.empty()) {
-      context.note("{}: not checked: {}", verdict.profile, verdict.not_checked);
-    }
-    if (!verdict.note.empty()) context.note("{}: {}", verdict.profile, verdict.note);
-    planning.verdicts.push_back({conversion.out, verdict});
-  }
-  return std::move(fixed.checkpoint);
-}
-
 // Rejects a split adapter: llama.cpp would load only the first file, and half of the adapter.
 Status check_adapter_in_one_file(const Checkpoint& checkpoint, const Conversion& conversion) {
   const bool has_count = conversion.split_tensors != 0;
@@ -108,6 +68,59 @@ Result<Layout> lay_out_for(const Checkpoint& checkpoint, const Conversion& conve
   }
   options.header_slack_bytes = conversion.header_slack_bytes;
   return format->lay_out(checkpoint, options, all_codecs());
+}
+
+std::vector<std::string> names_in(const Layout& layout) {
+  std::vector<std::string> out;
+  for (const OutputFile& file : layout.files) out.push_back(file.path);
+  return out;
+}
+
+// Applies the fixes that the doctor would ask for (--for), and notes the remaining findings.
+Result<Checkpoint> apply_profile_fixes(Checkpoint checkpoint, const OutputPlanning& planning) {
+  const Conversion& conversion = planning.conversion;
+  const Context& context = planning.context;
+  if (conversion.profiles.empty()) return checkpoint;
+  const std::vector<std::string> profiles = profiles_of(checkpoint, conversion);
+  if (profiles.empty()) {
+    context.note("--for {} does not apply to the GGUF output",
+                 fmt::join(conversion.profiles, ", "));
+    return checkpoint;
+  }
+  const auto names_to_write = [&](const Checkpoint& made) {
+    return lay_out_for(made, conversion).map(names_in);
+  };
+  CKPT_ASSIGN(FixedCheckpoint fixed, fix_checkpoint(std::move(checkpoint),
+                                                    {.profiles = profiles,
+                                                     .base = conversion.base,
+                                                     .rewrite_weights = true,
+                                                     .files_to_write = names_to_write},
+                                                    context));
+  const std::string steps = fmt::format("{}", fmt::join(fixed.steps, ", "));
+  if (!conversion.base.empty() && steps.find(conversion.base) != steps.npos) {
+    planning.use.add("base");
+  }
+  const std::string unchanged =
+      fixed.left.is_good() ? "no fixes needed" : "no step can fix the findings";
+  context.note("for {}: {}", fmt::join(profiles, ", "), steps.empty() ? unchanged : steps);
+  for (const Finding& finding : fixed.left.findings) {
+    if (finding.severity < Severity::kUnsound) continue;
+    const bool needs_base = finding.fix.needs.starts_with("BASE") && conversion.base.empty();
+    const std::string needs = needs_base ? "Try: --base DIR, the unquantized model's folder"
+                              : finding.fix.needs.empty() ? advice_for(finding, conversion)
+                                                          : finding.fix.needs;
+    context.note("{} will not {} it: {}: {}: {}{}{}", finding.profile,
+                 finding.severity == Severity::kUnloaded ? "load" : "run", finding.check,
+                 finding.place, finding.found, needs.empty() ? "" : "; ", needs);
+  }
+  for (const Verdict& verdict : fixed.left.verdicts) {
+    if (verdict.loads && verdict.sound && !verdict.not_checked.empty()) {
+      context.note("{}: not checked: {}", verdict.profile, verdict.not_checked);
+    }
+    if (!verdict.note.empty()) context.note("{}: {}", verdict.profile, verdict.note);
+    planning.verdicts.push_back({conversion.out, verdict});
+  }
+  return std::move(fixed.checkpoint);
 }
 
 // Only IN can be a trainer's checkpoint with several values of its weights.

@@ -1,5 +1,5 @@
-// Projectors as data: for each kind of projector the classes of the models that have it, defaults of
-// these classes, and the keys of its file. Its tensors are in the tables of models/towers/.
+// Projectors as data: for each kind the classes of models that have it, defaults of these classes,
+// and the keys of its file. Its tensors are in the tables of models/towers/.
 #pragma once
 
 #include <optional>
@@ -88,8 +88,8 @@ inline constexpr TowerKey kMergeKey = {"vision.spatial_merge_size", MetaType::kU
 struct ProjectorFamily {
   std::string_view name;           // clip.projector_type
   std::string_view architectures;  // in config.json, separated by spaces
-  // Defaults of the model class for fields that vision_config or config.json lacks, as JSON objects.
-  // `tower` names a table in models/towers/; its numeric defaults are used for vision_config as well.
+  // Defaults of the class for fields that vision_config or config.json lacks, as JSON objects.
+  // `tower` names a table in models/towers/, whose numeric defaults are for vision_config as well.
   std::string_view tower = {}, vision_defaults = {};  // no vision_defaults: no vision tower
   std::string_view root_defaults = "{}";
   std::string_view text_defaults = "{}";

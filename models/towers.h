@@ -51,7 +51,7 @@ struct TowerChanges {
 };
 
 // A tensor, or several: "norm{1,2}" stands for two tensors, and `to` then lists two names as well.
-//   from    the name without its prefix: "blocks.{}.attn.qkv". The row is for the weight and for the
+//   from    the name without its prefix: "blocks.{}.attn.qkv". The row is for the weight and the
 //           bias, whose suffixes ".weight" and ".bias" stay as they are
 //   to      the name in a projector; empty: projectors leave the tensor out
 //   shape   of the weight, as in ParameterRule: fields of vision_config, or "text.X" of the text

@@ -25,7 +25,7 @@ enum class ErrorCode : uint8_t {
   kInterrupted,  // nobody: Ctrl-C
 };
 
-// The option or action that a hint names, for callers whose command lacks it: they replace the hint.
+// The option or action that a hint names. A caller whose command lacks it replaces the hint.
 enum class Remedy : uint8_t { kOther, kForce, kOtherOut, kRemoval, kTokenizer, kKeep };
 
 // Advice about the next command, without "Try:"; may be empty.

@@ -1,5 +1,5 @@
-// The tower of Pixtral, in Mistral 3 and in Pixtral 12B (whose class is that of LLaVA), and the tower
-// of Llama 4.
+// The tower of Pixtral, in Mistral 3 and in Pixtral 12B (whose class is that of LLaVA), and the
+// tower of Llama 4.
 //
 // Sources: transformers models/{pixtral,mistral3,llava,llama4}/{modeling,configuration}_*.py; vLLM
 // 0.17.1 vllm/model_executor/models/{pixtral,mistral3,mllama4}.py (what is split between devices);

@@ -1,5 +1,5 @@
-// The step `reindex` makes model.safetensors.index.json new from the tensors that the folder's files
-// contain. `ckpt patch` does that itself (plan/conversion), as a step's function sees no files.
+// The step `reindex` makes model.safetensors.index.json new from the tensors that the folder's
+// files contain. `ckpt patch` does that itself (plan/conversion): a step's function sees no files.
 #include "core/model/transform.h"
 
 namespace ckpt {

@@ -81,8 +81,9 @@ class ModelWeights {
 Status grow_vocabulary(const Adapter& adapter, Checkpoint& model, ModelWeights& weights,
                        const Context& context);
 
-// Puts the rows of `values` into `weight`, at the rows that adapter_config.json lists for the module
-// under trainable_token_indices (vocabulary.cc). Fails: kCorrupt: the list has other rows; kUnsupported: not stored floats.
+// Puts the rows of `values` into `weight`, at the rows that adapter_config.json lists for the
+// module under trainable_token_indices (vocabulary.cc). Fails: kCorrupt: the list has other rows;
+// kUnsupported: not stored floats.
 Status replace_token_rows(const Adapter& adapter, const AdapterModule& module, const Tensor& values,
                           Tensor& weight);
 

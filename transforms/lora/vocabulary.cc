@@ -1,6 +1,7 @@
 // Merges adapters that were trained with more or fewer tokens than the model has. People add tokens
-// to the tokenizer and resize the embeddings and the head to its size before PEFT wraps the model; a
-// model with spare rows shrinks by that. The adapter holds all rows, or those that the model lacks:
+// to the tokenizer and resize the embeddings and the head to its size before PEFT wraps the model;
+// a model with spare rows shrinks by that. The adapter holds all rows, or those that the model
+// lacks:
 //
 //   X.weight, X.modules_to_save.weight       all rows, trained
 //   X.base_layer.weight                      all rows, before the product or trained rows are added

@@ -5,7 +5,8 @@
 // Bytes: BlockIq4Nl, BlockIq4Xs. value = d T[q], and (f32(d) (S - 32)) T[q].
 // The search tries 16 scales around the one that maps the value of largest magnitude to T[0], and
 // takes the one with the least sum of weighted squared errors. The weight of a value x is x^2; with
-// an importance matrix it is the column's importance times sqrt(2 (mean square of the block) + x^2).
+// an importance matrix it is the column's importance times
+// sqrt(2 (mean square of the block) + x^2).
 // A code is the nearest entry of T; of two that are equally near, the upper one.
 //
 // Note: final codes use the float scale, not the rounded half. A zero

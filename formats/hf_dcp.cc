@@ -92,13 +92,19 @@ Status read_rank(const std::filesystem::path& path, Codecs codecs, ChunkedTensor
 // Returns the shapes that config.json gives the model's parameters; empty if the class has no
 // table.
 std::map<std::string, std::vector<uint64_t>> shapes_of(const JsonValue& config,
-                                                       const std::vector<Tensor>& tensors) {
+                                                       const std::vector<Tensor>& saved) {
   std::map<std::string, std::vector<uint64_t>> out;
   const JsonValue* inner = known(config, "text_config");
   const JsonValue& text = inner == nullptr ? config : *inner;
   const Family* family = table_of_model_type(text_in(text, "model_type"));
   if (family == nullptr || family->is_partial) return out;
-  const auto expected = expected_parameters({*family, *family, text}, form_of(tensors));
+  ModelForm form = form_of(saved);
+  constexpr std::string_view kEmbedding = "embed_tokens.weight";
+  for (const Tensor& tensor : saved) {
+    if (!tensor.name.ends_with(kEmbedding)) continue;
+    form.root = tensor.name.substr(0, tensor.name.size() - kEmbedding.size());
+  }
+  const auto expected = expected_parameters({*family, *family, text}, form);
   if (!expected) return out;
   for (const Parameter& parameter : *expected) out[parameter.name] = parameter.shape;
   return out;
@@ -125,30 +131,39 @@ bool ends_short(const ChunkedTensor& tensor) {
 // Requires: tensors are in the order of `chunked`.
 Status check_last_rank(const TrainerFolder& from, const std::vector<Tensor>& tensors,
                        const ChunkedTensors& chunked) {
+  CKPT_ASSIGN(const SavedNames names, SavedNames::of(from.documents));
+  std::vector<Tensor> saved;
+  std::vector<size_t> ends;  // of those of each tensor
+  for (const Tensor& tensor : tensors) {
+    CKPT_TRY(names.add(tensor, saved));
+    ends.push_back(saved.size());
+  }
   std::map<std::string, std::vector<uint64_t>> shapes;
   const auto* document = find_by(from.documents, &Document::path, "config.json");
   if (document != nullptr) {
     CKPT_ASSIGN(const auto config, document->values());
-    shapes = shapes_of(*config, tensors);
+    shapes = shapes_of(*config, saved);
   }
   bool is_known = false, has_cuts = false;
-  size_t compared = 0;
-  auto next = chunked.begin();
-  for (const Tensor& tensor : tensors) {
-    const ChunkedTensor& chunks = (next++)->second;
-    const auto* expected = find_mapped(shapes, tensor.name);
-    if (expected != nullptr && *expected != tensor.shape) {
-      return corrupt_hint(kCopyRanks,
-                          "tensor '{}' has [{}] in the files, [{}] by config.json: files of ranks "
-                          "are missing",
-                          tensor.name, fmt::join(tensor.shape, ", "),
-                          fmt::join(*expected, ", "));
+  size_t compared = 0, next = 0;
+  auto end = ends.begin();
+  for (const auto& [name, chunks] : chunked) {
+    for (const size_t last = *end++; next < last; ++next) {
+      const auto* expected = find_mapped(shapes, saved[next].name);
+      if (expected != nullptr && *expected != saved[next].shape) {
+        return corrupt_hint(kCopyRanks,
+                            "tensor '{}' has [{}] in the files, [{}] by config.json: files of "
+                            "ranks are missing",
+                            saved[next].name, fmt::join(saved[next].shape, ", "),
+                            fmt::join(*expected, ", "));
+      }
+      compared += expected != nullptr ? 1 : 0;
+      is_known = is_known || (expected != nullptr && is_cut(chunks));
     }
-    compared += expected != nullptr ? 1 : 0;
     has_cuts = has_cuts || is_cut(chunks);
-    is_known = is_known || (expected != nullptr && is_cut(chunks)) || ends_short(chunks);
+    is_known = is_known || ends_short(chunks);
   }
-  if (is_known || (!has_cuts && compared == tensors.size())) return {};
+  if (is_known || (!has_cuts && compared == saved.size())) return {};
   return unsupported_hint(
       fmt::format("cp MODEL/config.json {}, MODEL being the model that was trained",
                   shell_path(from.path.string())),

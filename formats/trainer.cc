@@ -206,7 +206,7 @@ Result<Checkpoint> read_trainer(const FoundLayout& found, Codecs codecs,
   if (weights.step) out.layout += fmt::format(", step {}", *weights.step);
   if (weights.ranks != 0) out.layout += fmt::format(", {}", counted(weights.ranks, "rank"));
   out.not_read = std::move(weights.not_read);
-  CKPT_SET(out.tensors, with_single_experts(std::move(weights.tensors), of_model));
+  CKPT_SET(out.tensors, as_saved(std::move(weights.tensors), of_model));
   return out;
 }
 

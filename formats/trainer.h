@@ -42,10 +42,27 @@ bool has_titan_names(const std::vector<Tensor>& tensors);
 Result<std::vector<Tensor>> from_titan(std::vector<Tensor> tensors,
                                        const std::vector<Document>& documents);
 
-// The tensors as files of the model's class have them: experts one by one instead of in stacks. A
-// class that is not known stays as it is. Fails: config.json is not an object.
-Result<std::vector<Tensor>> with_single_experts(std::vector<Tensor> tensors,
-                                                const std::vector<Document>& documents);
+// How files of a model's class name what the class has in memory (trainer_names.cc). A class
+// that is not known keeps its names.
+class SavedNames {
+ public:
+  struct Row {
+    std::string_view in_memory;
+    std::vector<std::string_view> in_files;
+    bool is_of_experts() const { return in_files[0].find('*') != std::string_view::npos; }
+  };
+  // Fails: config.json is not an object.
+  static Result<SavedNames> of(const std::vector<Document>& documents);
+  // Adds what files have of `tensor`: experts one by one instead of a stack. Fails: kCorrupt: a
+  // stack whose rows are not those of its matrices.
+  Status add(Tensor tensor, std::vector<Tensor>& out) const;
+
+ private:
+  static Status add_experts(const Tensor& stack, const Row& row, std::vector<Tensor>& out);
+  std::vector<Row> rows_;
+};
+Result<std::vector<Tensor>> as_saved(std::vector<Tensor> tensors,
+                                     const std::vector<Document>& documents);
 
 struct TrainerWeights {
   std::vector<Tensor> tensors;        // with the names of the model

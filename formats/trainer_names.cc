@@ -8,16 +8,20 @@
 // Hugging Face models begin with it as well. And a wrapper's name is a whole component between two
 // dots: peft's "original_module" contains "module", and is another name.
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 #include "core/base/find.h"
+#include "core/base/lines.h"
 #include "core/base/words.h"
 #include "core/json/json_read.h"
 #include "core/model/tensor_names.h"
 #include "formats/trainer.h"
-#include "models/models.h"
 
 namespace ckpt {
+
+extern const std::string_view kSavedNames;  // data/saved_names.txt
+
 namespace {
 
 enum class NamePart : uint8_t {
@@ -149,58 +153,100 @@ Result<std::vector<std::string>> names_of_weights(const std::vector<TrainerPath>
   return names;
 }
 
-// ---- experts ------------------------------------------------------------------------------------
-// Classes of transformers 5 have them in stacks in memory, and many have them one by one in files:
+// ---- names in files -----------------------------------------------------------------------------
+// Trainers save names in memory. In transformers 5, classes have other ones than their files, and
+// their experts in stacks; save_pretrained converts both:
 //
-//   experts.gate_up_proj [E, 2I, H]   becomes   experts.0.gate_proj.weight, ..0.up_proj.weight, ...
-//   experts.down_proj    [E, H, I]    becomes   experts.0.down_proj.weight, ...
+//   model.layers.0.mlp.experts.gate_up_proj [E, 2I, H]
+//     becomes   model.layers.0.block_sparse_moe.experts.0.w1.weight [I, H], ..0.w3.weight, ...
 //
-// Source: transformers 5 conversion_mapping.py, which save_pretrained applies in reverse.
+// Names that are those of files already fit no row of the table, and stay.
 namespace {
 
-// Whether the model's class is known here, and its files hold single experts.
-bool has_single_experts(const JsonValue& config) {
-  const JsonValue* inner = known(config, "text_config");
-  const std::string_view type = text_in(inner == nullptr ? config : *inner, "model_type");
-  return table_of_model_type(type) != nullptr && !has_quirk(type, "stacked_experts");
+bool is_letter_or_digit(char character) {
+  return std::isalnum(static_cast<unsigned char>(character)) != 0;
 }
 
-Status add_experts(const Tensor& stack, std::vector<Tensor>& out) {
-  const size_t dot = stack.name.rfind('.');
-  const auto parts = parts_of_stack(std::string_view(stack.name).substr(dot + 1));
-  const uint64_t rows = stack.shape[1] / parts.size();
-  for (uint64_t expert = 0; expert < stack.shape[0]; ++expert) {
-    for (size_t part = 0; part < parts.size(); ++part) {
-      const uint64_t first = expert * stack.shape[1] + part * rows;
-      CKPT_ASSIGN(out.emplace_back(), take_rows(stack, first, rows));
-      out.back().name =
-          fmt::format("{}.{}.{}.weight", stack.name.substr(0, dot), expert, parts[part]);
+// Replaces the first place where `from` fits; nullopt: there is none.
+std::optional<std::string> replaced(std::string_view name, std::string_view from,
+                                    std::string_view to) {
+  const bool is_start = from.starts_with('^');
+  from.remove_prefix(is_start ? 1 : 0);
+  for (size_t at = 0; (at = name.find(from, at)) != name.npos; ++at) {
+    const std::string_view rest = name.substr(at + from.size());
+    const bool ends = rest.empty() || !is_letter_or_digit(from.back()) ||
+                      (!is_letter_or_digit(rest.front()) && rest.front() != '_');
+    if (ends && (at == 0 || !is_start)) {
+      return fmt::format("{}{}{}", name.substr(0, at), to, rest);
+    }
+  }
+  return std::nullopt;
+}
+
+void add_rows(std::string_view model_type, std::vector<SavedNames::Row>& out) {
+  bool is_of_type = false;
+  for (const auto& row : table_rows(kSavedNames, 3)) {
+    if (!row[0].empty()) is_of_type = has_word(row[0], model_type);
+    if (is_of_type) out.push_back({row[1], split_words(row[2])});
+  }
+}
+
+}  // namespace
+
+Result<SavedNames> SavedNames::of(const std::vector<Document>& documents) {
+  SavedNames out;
+  const Document* document = find_by(documents, &Document::path, "config.json");
+  if (document == nullptr) return out;
+  CKPT_ASSIGN(const auto config, document->values());
+  const JsonValue* text = known(*config, "text_config");
+  if (text != nullptr) add_rows(text_in(*text, "model_type"), out.rows_);
+  add_rows(text_in(*config, "model_type"), out.rows_);
+  return out;
+}
+
+Status SavedNames::add(Tensor tensor, std::vector<Tensor>& out) const {
+  const size_t first = out.size();
+  for (const Row& row : rows_) {
+    if (!row.is_of_experts() || tensor.shape.size() != 3 || out.size() != first) continue;
+    if (replaced(tensor.name, row.in_memory, "")) CKPT_TRY(add_experts(tensor, row, out));
+  }
+  if (out.size() == first) out.push_back(std::move(tensor));
+  for (size_t i = first; i < out.size(); ++i) {
+    for (const Row& row : rows_) {
+      if (row.is_of_experts()) continue;
+      auto name = replaced(out[i].name, row.in_memory, row.in_files[0]);
+      if (name) out[i].name = std::move(*name);
     }
   }
   return {};
 }
 
-}  // namespace
-
-Result<std::vector<Tensor>> with_single_experts(std::vector<Tensor> tensors,
-                                                const std::vector<Document>& documents) {
-  const auto is_stack = [](const Tensor& tensor) {
-    const std::string_view name = tensor.name;
-    const auto parts = parts_of_stack(name.substr(name.rfind('.') + 1));
-    return tensor.shape.size() == 3 && !parts.empty() && tensor.shape[1] % parts.size() == 0;
-  };
-  const Document* document = find_by(documents, &Document::path, "config.json");
-  if (document == nullptr || std::ranges::none_of(tensors, is_stack)) return tensors;
-  CKPT_ASSIGN(const auto config, document->values());
-  if (!has_single_experts(*config)) return tensors;
-  std::vector<Tensor> out;
-  for (Tensor& tensor : tensors) {
-    if (is_stack(tensor)) {
-      CKPT_TRY(add_experts(tensor, out));
-    } else {
-      out.push_back(std::move(tensor));
+// Requires: the name fits `row`, and the tensor is a stack of matrices.
+Status SavedNames::add_experts(const Tensor& stack, const Row& row, std::vector<Tensor>& out) {
+  const uint64_t rows = stack.shape[1] / row.in_files.size();
+  if (rows * row.in_files.size() != stack.shape[1]) {
+    return corrupt("tensor '{}' has shape [{}]; expected rows of {} matrices", stack.name,
+                   fmt::join(stack.shape, ", "), row.in_files.size());
+  }
+  for (uint64_t expert = 0; expert < stack.shape[0]; ++expert) {
+    for (size_t part = 0; part < row.in_files.size(); ++part) {
+      const std::string_view pattern = row.in_files[part];
+      const size_t star = pattern.find('*');
+      CKPT_ASSIGN(out.emplace_back(),
+                  take_rows(stack, expert * stack.shape[1] + part * rows, rows));
+      out.back().name = *replaced(
+          stack.name, row.in_memory,
+          fmt::format("{}{}{}", pattern.substr(0, star), expert, pattern.substr(star + 1)));
     }
   }
+  return {};
+}
+
+Result<std::vector<Tensor>> as_saved(std::vector<Tensor> tensors,
+                                     const std::vector<Document>& documents) {
+  CKPT_ASSIGN(const SavedNames names, SavedNames::of(documents));
+  std::vector<Tensor> out;
+  for (Tensor& tensor : tensors) CKPT_TRY(names.add(std::move(tensor), out));
   return out;
 }
 

@@ -100,9 +100,9 @@ class DcpReader {
     const auto pairs = pickle_.items(planner);
     for (size_t i = 0; i + 1 < pairs.size(); i += 2) {
       if (pairs[i].kind() != ItemKind::kText || pairs[i + 1].kind() == ItemKind::kOther) {
-        return unsupported(
-            "'{}' calls a function, or has a key that is not a text; nothing was run",
-            kMetadataFields[kPlanner]);
+        return unsupported_hint("copying the checkpoint again from where it was trained",
+                                "'{}' calls '{}' where keys are expected; nothing was run",
+                                kMetadataFields[kPlanner], pickle_.called(pairs[i + 1]));
       }
       planned_.emplace(pairs[i].id(), pairs[i + 1]);
     }

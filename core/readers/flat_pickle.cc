@@ -163,7 +163,8 @@ class FlatPickleMachine {
     CKPT_ASSIGN(const Item arguments, pop());
     CKPT_ASSIGN(const Item called, pop());
     const bool is_size = arguments.kind() == Kind::kSized && out_.text(called) == "torch Size";
-    return is_size ? push(Kind::kNumbers, arguments.id()) : push(Kind::kOther);
+    if (is_size) return push(Kind::kNumbers, arguments.id());
+    return push(Kind::kOther, called.kind() == Kind::kName ? called.id() + 1 : 0);
   }
   Status set_state() {
     CKPT_ASSIGN(const Item state, pop());
@@ -336,6 +337,11 @@ bool FlatPickle::is_object(Item item, size_t number) const {
 std::span<const FlatPickle::Item> FlatPickle::items(Item item) const {
   if (item.kind() != Kind::kList && item.kind() != Kind::kDict) return {};
   return lists_[item.id()];
+}
+
+std::string_view FlatPickle::called(Item item) const {
+  if (item.kind() != Kind::kOther || item.id() == 0) return {};
+  return texts_[item.id() - 1];
 }
 
 std::string_view FlatPickle::text(Item item) const {

@@ -67,6 +67,7 @@ class FlatPickle {
   // The items of a kList or kDict; empty for other kinds.
   std::span<const Item> items(Item item) const;
   std::string_view text(Item item) const;                   // for kText and kName; empty for others
+  std::string_view called(Item item) const;                 // by a call that is kOther; or empty
   const std::vector<uint64_t>* numbers(Item item) const;    // for kNumbers; nullptr for others
   // The value of a text key in a dict; kOther if it is absent.
   Item find(Item dict, std::string_view key) const;

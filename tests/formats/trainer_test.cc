@@ -33,9 +33,9 @@ Digests digests_of(const Checkpoint& checkpoint) {
   Digests out;
   for (const Tensor& tensor : checkpoint.tensors) {
     const std::string bytes = part_bytes(tensor);
-    out[tensor.name] = fmt::format("{} [{}] {}", *safetensors_name(tensor.codec->parts[0].dtype),
-                                   fmt::join(tensor.shape, ", "),
-                                   sha256_of(std::as_bytes(std::span(bytes))));
+    out[tensor.name] =
+        fmt::format("{} [{}] {}", *safetensors_name(tensor.codec->parts[0].dtype),
+                    fmt::join(tensor.shape, ", "), sha256_of(std::as_bytes(std::span(bytes))));
   }
   return out;
 }
@@ -110,9 +110,9 @@ TEST(Trainer, NewestFolderOfVerlHasItsWeights) {
 }
 
 TEST(Trainer, OneFileOfARankIsRefused) {
-  for (const char* file : {"dcp-misc/ckpt/__0_0.distcp",
-                           "hf-plain/ckpt/shard-00001-model-00001-of-00001.safetensors",
-                           "ranks-tp-fsdp/ckpt/model_world_size_4_rank_1.pt"}) {
+  for (const char* file :
+       {"dcp-misc/ckpt/__0_0.distcp", "hf-plain/ckpt/shard-00001-model-00001-of-00001.safetensors",
+        "ranks-tp-fsdp/ckpt/model_world_size_4_rank_1.pt"}) {
     const auto alone = opened_trainer(testdata(fmt::format("trainers/{}", file)));
     ASSERT_FALSE(alone.has_value()) << file;
     EXPECT_NE(alone.error().text().find("it holds parts of tensors"), std::string::npos)
@@ -159,6 +159,10 @@ TEST(Trainer, DamageIsRefused) {
        "float32",
        "'.metadata' says f32 [3, "},
       {"dcp-misc", ".metadata", size, larger, "no chunk has rows 7 to 7"},
+      {"dcp-misc", ".metadata", size, std::string("\x8a\x09\0\0\0\0\0\0\0\0\1K\x10\x86", 14),
+       "is not a list of up to 16 whole numbers of 60 bits"},
+      {"hf-grid", "shard-00004-model-00001-of-00001.safetensors", "[10, 0]", "[ 9, 0]",
+       "chunks [3, 4] at [7, 0] and [3, 4] at [9, 0] overlap"},
       {"dcp-misc", ".metadata", "BytesStorageMetadata", "BytesStorageMetadat\n", "read"},
       {"dcp-nocollectives", "__0.metadata", "", "", "no chunk has rows 0 to "},
       {"hf-grid", "shard-00004-model-00001-of-00001.safetensors", "", "", "no chunk has "},
@@ -188,11 +192,68 @@ TEST(Trainer, DamageIsRefused) {
 }
 
 // A pickle is read as data: what a call in it would do does not happen, and the call is named.
-TEST(Trainer, NothingInAPickleIsRun) {
-  const std::string found =
-      refusal_after({"dcp-misc", "__0_0.distcp", "torch._utils\n_rebuild_tensor_v2",
-                     "shutil.tools\nremove_the_tree_v2", ""});
-  EXPECT_NE(found.find("made by 'shutil.tools remove_the_tree_v2'"), std::string::npos) << found;
+TEST(Trainer, NothingInAPickleOfARankIsRun) {
+  const std::pair<const char*, const char*> kFiles[] = {
+      {"dcp-misc", "__0_0.distcp"},
+      {"ranks-fsdp1-sharded", "model_world_size_2_rank_1.pt"},
+      {"ds-z3-frozen", "global_step1/zero_pp_rank_1_mp_rank_00_model_states.pt"},
+      {"mcore-legacy-tp2", "iter_0000001/mp_rank_01/model_optim_rng.pt"}};
+  for (const auto& [checkpoint, file] : kFiles) {
+    const std::string found = refusal_after({checkpoint, file, "torch._utils\n_rebuild_tensor_v2",
+                                             "shutil.tools\nremove_the_tree_v2", ""});
+    EXPECT_NE(found.find("made by 'shutil.tools remove_the_tree_v2'"), std::string::npos) << found;
+  }
+}
+
+std::string short_text(std::string_view text) {
+  return std::string("\x8c") + static_cast<char>(text.size()) + std::string(text);
+}
+
+TEST(Trainer, NothingInAnIndexIsRun) {
+  const std::string call =
+      short_text("os") + short_text("mkdir") + "\x93" + short_text("evil") + "\x85R";
+  const std::string index =
+      "\x80\x04" + short_text("torch.distributed.checkpoint.metadata") + short_text("Metadata") +
+      "\x93)\x81}(" + short_text("state_dict_metadata") + "}" + short_text("storage_data") + "}" +
+      short_text("planner_data") + "}" + short_text("norm.weight") + call + "sub.";
+  const auto raw = std::as_bytes(std::span(index));
+  const auto read = read_dcp_metadata(make_blob("index", {raw.begin(), raw.end()}));
+  ASSERT_FALSE(read.has_value());
+  EXPECT_NE(read.error().text().find("'planner_data' calls 'os mkdir'"), std::string::npos)
+      << read.error().text();
+}
+
+TEST(Trainer, ACutFileIsRefusedByItsName) {
+  const std::pair<const char*, const char*> kFiles[] = {
+      {"dcp-misc", "__1_0.distcp"},
+      {"dcp-misc", ".metadata"},
+      {"dcp-zstd", "__0_0.distcp"},
+      {"hf-plain", "shard-00002-model-00001-of-00001.safetensors"},
+      {"ranks-tp-fsdp", "model_world_size_4_rank_3.pt"},
+      {"ds-z3-frozen", "global_step1/bf16_zero_pp_rank_2_mp_rank_00_optim_states.pt"},
+      {"mcore-legacy-tp2", "iter_0000001/mp_rank_01/model_optim_rng.pt"}};
+  for (const auto& [checkpoint, file] : kFiles) {
+    const TemporaryFolder folder;
+    fs::copy(testdata(fmt::format("trainers/{}/ckpt", checkpoint)), folder / "ckpt",
+             fs::copy_options::recursive);
+    fs::resize_file(folder / "ckpt" / file, fs::file_size(folder / "ckpt" / file) * 2 / 3);
+    const auto read = opened_trainer(folder / "ckpt");
+    ASSERT_FALSE(read.has_value()) << file;
+    EXPECT_NE(read.error().text().find(file), std::string::npos) << read.error().text();
+  }
+}
+
+// DeepSpeed's "latest" only chooses among several folders.
+TEST(Trainer, ACheckpointWithoutTheNameOfTheNewestIsTheOnlyOne) {
+  const TemporaryFolder folder;
+  fs::copy(testdata("trainers/ds-z3-frozen/ckpt"), folder / "ckpt", fs::copy_options::recursive);
+  fs::remove(folder / "ckpt/latest");
+  EXPECT_TRUE(opened_trainer(folder / "ckpt").has_value());
+  fs::copy(folder / "ckpt/global_step1", folder / "ckpt/global_step2");
+  const auto read = opened_trainer(folder / "ckpt");
+  ASSERT_FALSE(read.has_value());
+  EXPECT_NE(read.error().text().find("weights in 2 folders"), std::string::npos)
+      << read.error().text();
 }
 
 // Every text and list of an index is bounded, whatever its bytes are.
@@ -230,6 +291,63 @@ TEST(Trainer, WrappersAreWholeComponents) {
   EXPECT_TRUE(is_beside_weights({"app", "optim", "state.x"}));
   EXPECT_TRUE(is_beside_weights({"optimizer.state.x.exp_avg"}));
   EXPECT_FALSE(is_beside_weights({"model", "optimizer_like.weight"}));
+}
+
+// A tensor in memory, and what files of a model of this type have of it.
+struct SavedCase {
+  const char *model_type, *name;
+  std::vector<uint64_t> shape;
+  std::vector<std::string> in_files;
+};
+
+TEST(Trainer, NamesInMemoryBecomeThoseThatTransformersSaves) {
+  const std::string layer = "model.layers.0.", experts = layer + "block_sparse_moe.experts.";
+  const SavedCase kCases[] = {
+      {"mixtral",
+       "model.layers.0.mlp.experts.gate_up_proj",
+       {2, 4, 3},
+       {experts + "0.w1.weight", experts + "0.w3.weight", experts + "1.w1.weight",
+        experts + "1.w3.weight"}},
+      {"mixtral",
+       "model.layers.0.mlp.gate.weight",
+       {2, 3},
+       {layer + "block_sparse_moe.gate.weight"}},
+      {"mixtral",
+       "model.layers.0.self_attn.q_proj.weight",
+       {2, 3},
+       {layer + "self_attn.q_proj.weight"}},
+      {"phimoe",
+       "model.layers.0.mlp.router.weight",
+       {2, 3},
+       {layer + "block_sparse_moe.gate.weight"}},
+      {"granitemoe",
+       "model.layers.0.block_sparse_moe.experts.gate_up_proj",
+       {2, 4, 3},
+       {layer + "block_sparse_moe.input_linear.weight"}},
+      {"gemma3", "model.language_model.norm.weight", {3}, {"language_model.model.norm.weight"}},
+      {"gemma3", "lm_head.weight", {2, 3}, {"language_model.lm_head.weight"}},
+      {"gemma3", "language_model.lm_head.weight", {2, 3}, {"language_model.lm_head.weight"}},
+      {"qwen2_5_vl", "model.visual.blocks.0.norm1.weight", {3}, {"visual.blocks.0.norm1.weight"}},
+      {"unknown",
+       "model.layers.0.mlp.experts.gate_up_proj",
+       {2, 4, 3},
+       {layer + "mlp.experts.gate_up_proj"}},
+  };
+  for (const SavedCase& each : kCases) {
+    Checkpoint model;
+    model.set_document("config.json", fmt::format(R"({{"model_type": "{}"}})", each.model_type));
+    Tensor tensor;
+    tensor.name = each.name;
+    tensor.shape = each.shape;
+    tensor.codec = &plain_codec(all_codecs(), Dtype::kF32);
+    std::vector<std::byte> values(tensor.values() * sizeof(float));
+    tensor.origin = Stored{{{entire(make_blob("values", std::move(values)))}}};
+    const auto saved = as_saved({tensor}, model.documents);
+    ASSERT_TRUE(saved.has_value()) << saved.error().text();
+    std::vector<std::string> names;
+    for (const Tensor& one : *saved) names.push_back(one.name);
+    EXPECT_EQ(names, each.in_files) << each.model_type;
+  }
 }
 
 TEST(Trainer, OnlyTheLevelOfTheModelIsDropped) {

@@ -122,8 +122,8 @@ Result<std::vector<Tensor>> from_titan(std::vector<Tensor> tensors,
   }
   CKPT_ASSIGN(const auto config, document->values());
   const std::string_view type = text_in(*config, "model_type");
-  const bool has_pairs = has_quirk(type, "torchtitan_pairs");
-  if (!has_pairs && !has_quirk(type, "torchtitan")) {
+  const bool has_pairs = has_trait(type, ModelTrait::kTorchtitanPairs);
+  if (!has_pairs && !has_trait(type, ModelTrait::kTorchtitan)) {
     return unsupported_hint("saving the model's own files with torchtitan",
                             "names of torchtitan for a model of type '{}', which is not known here",
                             type);

@@ -202,7 +202,7 @@ class Expansion {
     return is_usual ? std::string_view(form_.root) : configs_.rules.root;
   }
   std::string layer_name(uint64_t layer) const {
-    const std::string_view drafts = configs_.rules.draft_layers;
+    const std::string_view drafts = configs_.rules.drafts.layers;
     if (layer >= layers_ && !drafts.empty()) {
       return fmt::format("{}{}", drafts, layer - layers_);
     }

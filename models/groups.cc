@@ -28,39 +28,43 @@ constexpr ProjectionGroup kProjectionGroups[] = {
 constexpr std::string_view kRouters = " gate router shared_expert_gate ";
 constexpr const ProjectionGroup& kUsualMlp = kProjectionGroups[3];
 
-constexpr std::string_view kSparseAttention = "layer_type:deepseek_sparse_attention";
-
 // Inputs that are shared beyond a group, or by fewer than a group.
-//   families  a quirk of the family or, where no table has it, the start of its model_type; empty:
-//             all
 //   members   below the module that holds them all
+//   applies   null: to all families
 struct FamilyInput {
-  std::string_view families, members;
+  std::string_view members;
   bool is_fused = false;
+  bool (*applies)(std::string_view model_type) = nullptr;
 };
+bool has_mlp_beside_attention(std::string_view model_type) {
+  return traits_by_prefix(model_type).has(ModelTrait::kMlpBesideAttention);
+}
+bool has_indexers(std::string_view model_type) {
+  const auto& types = traits_by_prefix(model_type).layer_types;
+  return std::ranges::find(types, "deepseek_sparse_attention") != types.end();
+}
+// These two have no family.
+bool is_gptj(std::string_view model_type) { return model_type.starts_with("gptj"); }
+bool is_falcon(std::string_view model_type) { return model_type.starts_with("falcon"); }
 constexpr FamilyInput kFamilyInputs[] = {
     // attention and MLP side by side behind one norm
-    {"mlp_beside_attention",
-     "self_attn.q_proj self_attn.k_proj self_attn.v_proj mlp.gate_proj mlp.up_proj mlp.fc1"},
-    {"gptj", "attn.q_proj attn.k_proj attn.v_proj mlp.fc_in"},
-    {"falcon", "self_attention.query_key_value mlp.dense_h_to_4h"},
+    {"self_attn.q_proj self_attn.k_proj self_attn.v_proj mlp.gate_proj mlp.up_proj mlp.fc1", false,
+     has_mlp_beside_attention},
+    {"attn.q_proj attn.k_proj attn.v_proj mlp.fc_in", false, is_gptj},
+    {"self_attention.query_key_value mlp.dense_h_to_4h", false, is_falcon},
     // attention whose keys come from elsewhere
-    {"", "cross_attn.k_proj cross_attn.v_proj", true},
-    {"", "encoder_attn.k_proj encoder_attn.v_proj", true},
+    {"cross_attn.k_proj cross_attn.v_proj", true},
+    {"encoder_attn.k_proj encoder_attn.v_proj", true},
     // sparse attention: its indexer reads what attention reads
-    {kSparseAttention, "q_a_proj kv_a_proj_with_mqa indexer.wk indexer.weights_proj", true},
-    {kSparseAttention, "q_b_proj indexer.wq_b"},
-    {"", "in_proj_qkvz in_proj_ba"},
+    {"q_a_proj kv_a_proj_with_mqa indexer.wk indexer.weights_proj", true, has_indexers},
+    {"q_b_proj indexer.wq_b", false, has_indexers},
+    {"in_proj_qkvz in_proj_ba"},
 };
 
 // Of FamilyInput; alone if no row fits.
 SharedGroup find_family_group(std::string_view module, std::string_view model_type) {
-  const Family* family = family_by_prefix(model_type);
-  const auto is_of = [&](std::string_view word) {
-    return model_type.starts_with(word) || (family != nullptr && has_word(family->quirks, word));
-  };
   for (const FamilyInput& rule : kFamilyInputs) {
-    if (!rule.families.empty() && !is_of(rule.families)) continue;
+    if (rule.applies != nullptr && !rule.applies(model_type)) continue;
     SharedGroup out{{}, {}, split_words(rule.members), rule.is_fused};
     for (const std::string_view member : out.members) {
       if (!module.ends_with(member)) continue;

@@ -29,7 +29,7 @@ const Family* family_named(std::string_view name, std::string_view Family::*word
 // The chunk size of chunked attention that llama.cpp fixes for the family; 0 if it fixes none.
 uint64_t usual_chunk(const Family& table) {
   uint64_t out = 0;
-  for (GraphConstant constant : table.graph_constants) {
+  for (GraphConstant constant : table.graph.constants) {
     if (constant.field == "attention_chunk_size") take_number(constant.value, out);
   }
   return out;
@@ -129,7 +129,7 @@ void find_windows(const Fields& text, const Family& table, LayerFields& out) {
   out.is_chunked = window_of(text) == 0;
   out.has_window = (!out.is_chunked || chunk_of(text, table) != 0) &&
                    (slides == nullptr || is_truthy(slides));
-  out.period = is_truthy(slides) ? 0 : table.window_period;
+  out.period = is_truthy(slides) ? 0 : table.windows.period;
   if (slides != nullptr) out.first_window = whole(known(config, "max_window_layers")).value_or(0);
   const JsonValue* pattern = known(config, "sliding_window_pattern");
   if (const auto step = whole(pattern)) out.period = *step;
@@ -164,7 +164,7 @@ Result<LayerFields> layer_fields(const Fields& text, const Family& table, uint64
   if (!out.counts_from_one) out.full_layers = list_of("full_attn_idxs");
   if (out.full_layers != nullptr) out.full = numbers_in(*out.full_layers);
   find_windows(text, table, out);
-  if (table.ends_in_full_attention) out.full_end = layers - 1;
+  if (table.windows.end_in_full) out.full_end = layers - 1;
   return out;
 }
 
@@ -257,8 +257,10 @@ ResolvedModel without_cache(ResolvedModel model) {
   return model;
 }
 
-// Adds a recurrent state to every layer. States count as layers of their own, behind all others.
-void add_states(ResolvedModel& model, uint64_t values) {
+// Adds a recurrent state to every layer of a family whose layers have one next to their attention.
+// States count as layers of their own, behind all others.
+void add_states(ResolvedModel& model, const Family& table, uint64_t values) {
+  if (!table.traits.text.has(ModelTrait::kMambaBesideAttention)) return;
   const size_t count = model.layers.size();
   model.layers.resize(2 * count, {"linear_attention", false, values});
 }
@@ -275,7 +277,7 @@ std::optional<ResolvedModel> resolve_config(const JsonValue& root) {
     if (table == nullptr) table = family_named(text_in(*level, "model_type"), &Family::model_types);
   }
   if (table == nullptr) table = &kUnknownClass;
-  const bool is_bare = has_word(table->bare_types, text_in(config, "model_type"));
+  const bool is_bare = has_word(table->traits.bare_types, text_in(config, "model_type"));
   const Fields text(config, (is_bare ? kUnknownClass : *table).defaults, {}, ReadBy::kAll);
   const auto number = [&](std::string_view field, uint64_t otherwise = 0) {
     const auto value = text.count_or_zero(field);
@@ -310,7 +312,7 @@ std::optional<ResolvedModel> resolve_config(const JsonValue& root) {
         layer.kept_values = *state;
     }
   }
-  if (state && has_word(table->quirks, "mamba_beside_attention")) add_states(out, *state);
+  if (state) add_states(out, *table, *state);
   const bool is_encoder = std::ranges::any_of(table->keys, [](const KeyRule& rule) {
     return rule.key == "attention.causal" && rule.source == KeySource::kConstant;
   });
@@ -351,7 +353,7 @@ std::optional<ResolvedModel> resolve_keys(const Metadata& metadata,
                                                   key("ssm.group_count", kda > 0 ? heads : 0),
                                                   key("ssm.conv_kernel"));
   // Without the key, the family's period of windows applies. 0: every layer has full attention.
-  const uint64_t period = key(kPattern, table == nullptr ? 0 : table->window_period);
+  const uint64_t period = key(kPattern, table == nullptr ? 0 : table->windows.period);
   ResolvedModel out;
   out.max_context = key("context_length");
   out.window = key("attention.sliding_window", table == nullptr ? 0 : usual_chunk(*table));
@@ -375,7 +377,7 @@ std::optional<ResolvedModel> resolve_keys(const Metadata& metadata,
                                       : own_heads * (keys + values)});
     }
   }
-  if (table != nullptr && has_word(table->quirks, "mamba_beside_attention")) add_states(out, state);
+  if (table != nullptr) add_states(out, *table, state);
   const MetaValue* causal = find("attention.causal");
   const bool is_encoder = pools_whole_texts(key("pooling_type")) ||
                           (causal != nullptr && *causal == MetaValue::boolean(false));

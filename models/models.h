@@ -32,6 +32,7 @@
 #include "models/resolved.h"
 #include "models/row_lists.h"
 #include "models/towers.h"
+#include "models/traits.h"
 
 namespace ckpt {
 
@@ -265,6 +266,72 @@ struct FamilyVariant {
   std::string_view refused_as = {};
 };
 
+// The rotary positions of a family.
+struct FamilyRope {
+  // JSON: the class's rope_parameters where config.json has neither them nor rope_scaling. A null
+  // counts as absent in transformers 5; 4.57, which the converter asks for, keeps it.
+  std::string_view by_default = {};
+  bool keeps_null = false;        // a class that 4.57 has
+  bool has_factors = false;       // llama3 scaling becomes a tensor
+  bool is_proportional = false;   // the part of a head that is not turned is divided by 1e30
+  bool is_long = false;           // long_factor and short_factor become tensors
+  std::string_view refused = {};  // rotary scaling that the file has no place for
+};
+
+// Keys of a GGUF besides Family::keys.
+struct KeysAround {
+  std::span<const KeyRule> early = {};  // right behind general.architecture
+  bool has_common = true;               // kCommonKeys stand before `keys`
+  std::span<const KeyRule> more = {};   // after `keys`, where a family adds to another's
+  // The class's own spellings of fields, where a row of keys lists several.
+  std::string_view own_spellings = {};
+};
+
+// Tables that take a family's place.
+struct FamilyForms {
+  std::span<const FamilyVariant> variants = {};  // the first that applies
+  const Family* reranker = nullptr;              // where the model is one by its name
+  // How converters of earlier years wrote this class. A file is read by it if the file has the
+  // tensor that the first row of its `names` gives.
+  const Family* earlier = nullptr;
+  const Family* turned = nullptr;  // where stacked experts lie [expert, out, in]
+};
+
+// Numbers that follow from others.
+struct FamilySizes {
+  std::string_view norm_groups = {};  // field that counts the groups of kNormGroups
+  std::string_view row_parts = {};    // sizes of the parts that have factors of their own
+  bool ignores_head_dim = false;      // no sizes of heads among the common keys
+  uint64_t vocabulary_multiple = 1;   // tokens are filled up to a multiple of it
+};
+
+// Layers for multi-token prediction.
+struct FamilyDrafts {
+  bool are_outside = false;      // mtp.* may exist outside the model; they become layers
+  std::string_view layers = {};  // in front of the number of one
+};
+
+struct FamilyHead {
+  bool is_dropped_if_tied = false;  // left out where config.json ties it
+  bool is_in_gguf = true;           // false: llama.cpp takes the embeddings, and reads no head
+};
+
+// llama.cpp's graph of the family, where no key decides.
+struct FamilyGraph {
+  GraphConstants constants = {};
+  void (*add_fields)(const GraphConfig& made) = nullptr;  // that follow from other fields
+  // Fields that a file of the family lacks, set as in released models; empty where nothing is.
+  std::string_view absent_fields = {};
+};
+
+// Used if config.json has no layer_types.
+struct FamilyWindows {
+  // Each layer with a number that `period` divides has full attention, and the others have windows.
+  // 1: all have full attention, unless use_sliding_window is true. 0: none.
+  uint64_t period = 0;
+  bool end_in_full = false;  // the last layer has full attention, too
+};
+
 struct Family {
   std::string_view name = {};           // general.architecture
   std::string_view architectures = {};  // of config.json, separated by spaces
@@ -273,60 +340,29 @@ struct Family {
   // the others are known by their classes.
   std::string_view model_types = {};
   Activation activation = {"silu", "hidden_act"};  // that of most
-  // Where programs treat the class otherwise than others (quirks_of), as words that checks and
-  // steps look for: of the first of model_types, of the second, and of both.
-  std::string_view quirks = {}, wrapper_quirks = {}, shared_quirks = {};
+  FamilyTraits traits = {};
   RowLists<NameRule> names = {};
   std::span<const KeyRule> keys = {};  // after the common ones
+  KeysAround keys_around = {};
   std::span<const ClassDefault> defaults = {};
-  // JSON: the class's rope_parameters where config.json has neither them nor rope_scaling. A null
-  // counts as absent in transformers 5; 4.57, which the converter asks for, keeps it.
-  std::string_view default_rope = {};
-  bool keeps_null_rope = false;                                     // a class that 4.57 has
-  RowLists<ParameterRule> parameters = {};                          // of the text part
-  bool is_partial = false;       // shapes of some parameters are compared, nothing is missed
-  bool has_nextn = false;        // num_nextn_predict_layers may stand behind the last
+  FamilyRope rope = {};
+  RowLists<ParameterRule> parameters = {};  // of the text part
+  bool is_partial = false;  // shapes of some parameters are compared, nothing is missed
+  bool has_nextn = false;   // num_nextn_predict_layers may stand behind the last
   // Names of tensors: `root` is in front of those of the model's body, and `layers` behind it, in
   // front of a layer's number. Files may have `prefixes`, between spaces, in front of all that;
   // tables omit them. has_bare_names: files may omit `root`.
   std::string_view root = "model.", layers = "layers.", prefixes = {};
   bool has_bare_names = false;
-  std::string_view draft_layers = {};  // in front of the number of one for multi-token prediction
-  bool has_mtp = false;          // mtp.* may exist outside the model; they become layers
-  std::span<const FamilyVariant> variants = {};  // the first that applies takes its place
-  std::string_view norm_groups = {};             // field that counts the groups of kNormGroups
-  std::string_view row_parts = {};  // sizes of the parts that have factors of their own
-  bool ignores_head_dim = false;                 // no sizes of heads among the common keys
-  uint64_t vocabulary_multiple = 1;              // tokens are filled up to a multiple of it
-  std::span<const KeyRule> more_keys = {};       // after `keys`, where a family adds to another's
-  std::string_view bare_types = {};  // model_types without defaults: not transformers' own
-  std::string_view bare_quirks = {};
+  FamilyDrafts drafts = {};
+  FamilyForms forms = {};
+  FamilySizes sizes = {};
   NextnLayers nextn = NextnLayers::kUnknown;
-  bool drops_tied_head = false;        // a head is left out where config.json ties it
-  bool has_gguf_head = true;           // false: llama.cpp takes the embeddings, and reads no head
-  bool has_rope_factors = false;       // llama3 scaling becomes a tensor
-  bool has_proportional_rope = false;  // the part of a head that is not turned is divided by 1e30
-  bool has_long_rope = false;          // long_factor and short_factor become tensors
-  const Family* reranker = nullptr;    // takes its place where the model is one by its name
+  FamilyHead head = {};
   TokenizerRules tokenizer = {};
-  bool has_common_keys = true;               // before `keys`
-  std::span<const KeyRule> early_keys = {};  // right behind general.architecture
-  std::string_view refused_rope = {};        // rotary scaling that the file has no place for
-  std::string_view left_out_start = {};      // of names that llama.cpp's converter has no use for
-  // How converters of earlier years wrote this class. A file is read by it if the file has the
-  // tensor that the first row of its `names` gives.
-  const Family* earlier = nullptr;
-  const Family* turned = nullptr;  // takes its place where stacked experts lie [expert, out, in]
-  GraphConstants graph_constants = {};
-  // Used if config.json has no layer_types: each window_period-th layer has full attention, and the
-  // others have windows. 1: all have full attention, unless use_sliding_window is true. 0: none.
-  uint64_t window_period = 0;
-  bool ends_in_full_attention = false;  // the last layer is full, too
-  void (*add_graph_fields)(const GraphConfig& made) = nullptr;  // that follow from other fields
-  // The class's own spellings of fields, where a row of keys lists several.
-  std::string_view own_spellings = {};
-  // Fields that a file of the family lacks, set as in released models; empty where nothing is.
-  std::string_view absent_in_gguf = {};
+  std::string_view left_out_start = {};  // of names that llama.cpp's converter has no use for
+  FamilyGraph graph = {};
+  FamilyWindows windows = {};
 
   std::string_view text_type() const { return model_types.substr(0, model_types.find(' ')); }
 };
@@ -341,8 +377,6 @@ const Family* table_of_model_type(std::string_view model_type);
 // The family of the type, or of its longest beginning that is a type and ends before a "_": Cohere
 // 2's for cohere2_vision. nullptr: none.
 const Family* family_by_prefix(std::string_view model_type);
-// Whether that family has the quirk, in its text part.
-bool family_by_prefix_has_quirk(std::string_view model_type, std::string_view word);
 
 // The name of a tensor of `family` as its tables spell it. Norms that TensorFlow named gamma and
 // beta are weight and bias.
@@ -355,13 +389,8 @@ Result<uint64_t> count_labels(const Fields& fields);
 // Whether they are the two that transformers makes up where nobody names any.
 bool has_unnamed_labels(const JsonValue& config);
 
-// Empty where no family has the type. Words with a value are "word:value".
-std::string_view quirks_of(std::string_view model_type);
 // The rest of each word that starts with `start`.
 std::vector<std::string_view> words_after(std::string_view words, std::string_view start);
-inline bool has_quirk(std::string_view model_type, std::string_view word) {
-  return has_word(quirks_of(model_type), word);
-}
 
 // Facts of a checkpoint that decide which parameters are expected, and under which names.
 struct ModelForm {

@@ -139,7 +139,7 @@ Result<std::vector<uint64_t>> Fields::shape(std::string_view text) const {
 }
 
 bool ties_head_by_default(const Family& table) {
-  return has_word(table.quirks, "ties_outside") ||
+  return table.traits.text.has(ModelTrait::kTiesOutside) ||
          Fields(JsonValue::object(), table.defaults).is_true("tie_word_embeddings");
 }
 

@@ -13,7 +13,7 @@
   sources   what computes bytes of others is a ComputedSource, which tells its inputs; no dynamic_cast looks for it
   types     a type of namespace ckpt is defined in one file; two of one name would be one to the linker
   families  a model_type is named in models/, in its own file of another folder families/ and in the files of
-            NAMING alone; whatever else depends on it asks for a quirk, and every quirk of a family is asked for
+            NAMING alone; whatever else depends on it asks for a trait, and every ModelTrait is asked for
   state     outside tools/, no variable of the process can change but those of SHARED: what a caller wants
             travels as a parameter
   waiting   threads wait by mutex and condition_variable: semaphores, latches and barriers of libstdc++ 12 and 13
@@ -75,7 +75,9 @@ NAMING = {  # where the words are those of another program, or whole tables by t
     "transforms/to_gguf/tokenizer/pre.cc",  # rules of pre-tokenizers
 }
 TOKENIZER_MODELS = {"llama", "gemma4", "bert"}  # tokenizer.ggml.model
-FAMILY_WORDS = re.compile(r'\.(model_types|bare_types|quirks|wrapper_quirks|shared_quirks|bare_quirks) =((?:\s*"[^"]*")+)')
+FAMILY_TYPES = re.compile(r'\.(?:model_types|bare_types) =((?:\s*"[^"]*")+)')
+TRAIT = re.compile(r"^  (k\w+),", re.M)  # an enumerator of models/traits.h
+ASKED_TRAIT = re.compile(r"\bModelTrait::(k\w+)")
 LITERAL = re.compile(r'"((?:[^"\\]|\\.)*)"')
 NAMELESS = re.compile(r"^namespace \{.*?^\}  // namespace$", re.M | re.S)
 TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)(?: final)?(?: :[^;{]*)? \{", re.M)
@@ -231,24 +233,23 @@ def literals_of(text):
 
 
 def family_breaches(texts):
-    types, quirks, asked = set(), {}, set()
+    types, asked = set(), set()
     for where, text in texts.items():
         if where.parts[:2] == ("models", "families"):
-            for field, value in FAMILY_WORDS.findall(text):
-                for word in " ".join(LITERAL.findall(value)).split():
-                    types.add(word) if "types" in field else quirks.setdefault(word, where)
+            for value in FAMILY_TYPES.findall(text):
+                types.update(" ".join(LITERAL.findall(value)).split())
         elif where.parts[0] not in FREE - {"tools"}:
-            asked.update(literals_of(text))
-    starts = {word.split(":")[0] for word in asked if ":" in word}
+            asked.update(ASKED_TRAIT.findall(text))
     for where, text in texts.items():
         if where.parts[0] in FREE - {"tools"} | BELOW or str(where) in NAMING:
             continue
         own = {where.stem} if where.parent.name == "families" else set()
         for word in sorted(types & literals_of(text).keys() - TOKENIZER_MODELS - own):
-            yield f"{where}:{literals_of(text)[word]}: names the family {word}; ask for a quirk of it"
-    for word, where in quirks.items():
-        if word not in asked and word.split(":")[0] not in starts:
-            yield f"{where}:1: no source asks for the quirk {word}"
+            yield f"{where}:{literals_of(text)[word]}: names the family {word}; ask for a trait of it"
+    where = pathlib.Path("models/traits.h")
+    for name in TRAIT.findall(texts.get(where, "")):
+        if name not in asked:
+            yield f"{where}:1: no source asks for the trait {name}"
 
 
 def cycle_breaches(includes):
@@ -328,7 +329,7 @@ PLANTED = {  # file: what is added to it, what must be said
     "core/computed/gather.h": ("class Scaled final : public ByteSource {};", "does not tell what it reads"),
     "checks/config/config_words.cc": ('    " opal opal-"', "breaks within a word"),
     "checks/weights/tied_head.cc": ('  bool is_it = type == "exaone4";', "names the family exaone4"),
-    "models/families/llama.cc": ('.quirks = "unheard_of"', "no source asks for the quirk unheard_of"),
+    "models/traits.h": ("  kUnheardOf,", "no source asks for the trait kUnheardOf"),
     "transforms/transforms.h": ("// " + "x" * 98, "more than 100 columns"),
 }
 

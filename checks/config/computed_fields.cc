@@ -50,7 +50,7 @@ void check_rows(const CheckContext& context, bool is_text, const JsonValue& json
 // Mamba 2's heads must fill its width, even if no layer uses it.
 void check_mamba_heads(const CheckContext& context) {
   const Subject& on = context.on;
-  const bool fills = has_quirk(on.text_type, "mamba_heads_fill_width");
+  const bool fills = has_trait(on.text_type, ModelTrait::kMambaHeadsFillWidth);
   if (!fills || on.parameters.table == nullptr) return;
   const Family& table = *on.parameters.table;
   const auto width = number_of_fields(table, on.text_config(), "mamba_expand*hidden_size");
@@ -71,7 +71,7 @@ void check_mamba_heads(const CheckContext& context) {
 // The list of layers that rotate must have an entry per layer; an empty list counts as absent.
 void check_rotating_layers(const CheckContext& context) {
   const JsonValue& text = context.on.text_config();
-  if (!has_quirk(context.on.text_type, "lists_rotating_layers")) return;
+  if (!has_trait(context.on.text_type, ModelTrait::kListsRotatingLayers)) return;
   const size_t entries = list_in(text, "no_rope_layers").size();
   const uint64_t layers = context.on.layers().value_or(0);
   if (entries == 0 || entries >= layers) return;
@@ -84,12 +84,12 @@ void check_unread(const CheckContext& context) {
   const Subject& on = context.on;
   const std::string_view type = ruling_type(context);
   const JsonValue* parallel = member(on.text_config(), "use_parallel_residual");
-  if (has_quirk(type, "ignores_parallel_residual") && is_truthy(parallel)) {
+  if (has_trait(type, ModelTrait::kIgnoresParallelResidual) && is_truthy(parallel)) {
     context.report("config.json: use_parallel_residual", "true, which this class cannot compute");
   }
   const JsonValue* bias = member(on.text_config(), "attention_bias");
   const bool lacks_bias = bias != nullptr && !is_truthy(bias) && on.quantization() == nullptr;
-  if (lacks_bias && has_quirk(type, "always_biases_qkv")) {
+  if (lacks_bias && has_trait(type, ModelTrait::kAlwaysBiasesQkv)) {
     context.tell("config.json: attention_bias",
                  "{}; this class has biases of queries, keys and values", bias->dump());
   }
@@ -99,7 +99,7 @@ void check_unread(const CheckContext& context) {
     context.tell("config.json: initializer_range", "{}; expected a number, at least 0",
                  range->dump());
   }
-  if (!has_quirk(type, "shares_no_key_heads")) return;
+  if (!has_trait(type, ModelTrait::kSharesNoKeyHeads)) return;
   const auto heads =
       number_of_fields(*on.parameters.table, on.text_config(), "num_attention_heads");
   const auto shared =
@@ -112,7 +112,7 @@ void check_unread(const CheckContext& context) {
 // Checks classes of vLLM that apply the window in all layers or in none.
 void check_windows(const CheckContext& context) {
   const JsonValue& text = context.on.text_config();
-  if (!has_quirk(ruling_type(context), "slides_in_all_or_none")) return;
+  if (!has_trait(ruling_type(context), ModelTrait::kSlidesInAllOrNone)) return;
   const JsonValue* first = known(text, "max_window_layers");
   const uint64_t layers = context.on.layers().value_or(0);
   const uint64_t full = first == nullptr ? 28 : whole(*first).value_or(layers);

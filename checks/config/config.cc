@@ -16,8 +16,8 @@ namespace {
 constexpr const char* kConfig = "config.json";
 
 // Of families whose text part travels alone.
-bool is_text_type(std::string_view type) { return has_quirk(type, "travels_alone"); }
-bool is_flat_wrapper(std::string_view type) { return has_quirk(type, "flat_wrapper"); }
+bool is_text_type(std::string_view type) { return has_trait(type, ModelTrait::kTravelsAlone); }
+bool is_flat_wrapper(std::string_view type) { return has_trait(type, ModelTrait::kFlatWrapper); }
 
 std::string_view outer_type(const Family& family) {
   return family.model_types.substr(family.model_types.rfind(' ') + 1);
@@ -154,7 +154,7 @@ void check_text_type(const CheckContext& context) {
 
 void check_rope(const CheckContext& context) {
   const Subject& on = context.on;
-  if (!has_quirk(on.text_type, "theta_inside") || !on.has_text_config()) return;
+  if (!has_trait(on.text_type, ModelTrait::kThetaInside) || !on.has_text_config()) return;
   for (const std::string_view key :
        {"rope_parameters", "rope_scaling", "rope_theta", "partial_rotary_factor"}) {
     if (known(on.config, key) == nullptr) continue;
@@ -220,7 +220,8 @@ bool transformers_knows(const Profile& profile, std::string_view type) {
 bool class_knows(const CheckContext& context, std::string_view type) {
   const std::string_view ruling = ruling_type(context);
   const auto is_named = [&](std::string_view word) {
-    return has_quirk(ruling, fmt::format("layer_type:{}", word));
+    const auto& own = traits_of(ruling).layer_types;
+    return std::ranges::find(own, word) != own.end();
   };
   const bool is_word = find_by(kLayerTypes, &LayerTypeWord::word, type) != nullptr;
   const bool is_any =
@@ -246,7 +247,7 @@ void check_layer_types(const CheckContext& context) {
   };
   if (is_listed("unread lists of layers")) return;
   const auto layers = whole(*count);
-  const bool lists_drafts = has_quirk(context.on.text_type, "lists_drafts_too");
+  const bool lists_drafts = has_trait(context.on.text_type, ModelTrait::kListsDraftsToo);
   const bool may_be_longer = (lists_drafts && !context.is(Program::kTransformers)) ||
                              is_listed("longer lists of layers");
   if (layers && *layers != types.size() && !(may_be_longer && *layers < types.size())) {
@@ -268,7 +269,7 @@ void check_layer_types(const CheckContext& context) {
     if (class_knows(context, type)) continue;
     return context.tell("config.json: layer_types", "'{}' is not a layer type", type);
   }
-  if (has_quirk(context.on.text_type, "delta_class")) check_layer_kinds(context, types);
+  if (has_trait(context.on.text_type, ModelTrait::kDeltaClass)) check_layer_kinds(context, types);
 }
 
 void check_vision_config(const CheckContext& context) {
@@ -289,7 +290,7 @@ void check_vision_config(const CheckContext& context) {
 
 void check_interval(const CheckContext& context) {
   const Subject& on = context.on;
-  if (!has_quirk(on.text_type, "full_attention_interval") || !on.has_text_config()) return;
+  if (!has_trait(on.text_type, ModelTrait::kFullAttentionInterval) || !on.has_text_config()) return;
   if (on.text_field("full_attention_interval") != nullptr) return;
   context.report("config.json: text_config.full_attention_interval",
                  "absent; the loader does not derive it from layer_types");

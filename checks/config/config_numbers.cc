@@ -75,15 +75,15 @@ std::vector<Level> levels_of(const Subject& on) {
   std::vector<Level> out;
   const std::string prefix = on.text_place();
   const JsonValue& text = on.text_config();
-  if (has_quirk(on.text_type, "delta_class")) {
+  if (has_trait(on.text_type, ModelTrait::kDeltaClass)) {
     out.push_back({prefix, &text, kDelta});
-    const bool has_experts = has_quirk(on.text_type, "experts_alone");
+    const bool has_experts = has_trait(on.text_type, ModelTrait::kExpertsAlone);
     out.push_back({prefix, &text, has_experts ? NumberRules(kExpertNumbers) : kDenseNumbers});
-  } else if (has_quirk(on.text_type, "text_class")) {
+  } else if (has_trait(on.text_type, ModelTrait::kTextClass)) {
     out.push_back({prefix, &text, kText});
   }
   const JsonValue* vision = known(on.config, "vision_config");
-  const bool is_read = vision != nullptr && has_quirk(on.text_type, "strict_tower");
+  const bool is_read = vision != nullptr && has_trait(on.text_type, ModelTrait::kStrictTower);
   if (is_read && vision->is_object()) {
     out.push_back({"config.json: vision_config.", vision, kVision, on.has_vision_tensors()});
   }
@@ -137,7 +137,7 @@ bool has_groups(const CheckContext& context) {
   if (family == nullptr || context.profile.runs_llama_server()) return true;
   const JsonValue* method = context.on.text_field("topk_method");
   const bool is_greedy = !context.profile.serves() && (method == nullptr || *method == "greedy");
-  if (is_greedy && has_word(family->quirks, "groups_by_method")) return false;
+  if (is_greedy && family->traits.text.has(ModelTrait::kGroupsByMethod)) return false;
   const Profile& reader = *find_profile("transformers-5");
   return !section_with(reader, "field n_group=", family->text_type()).empty();
 }
@@ -295,9 +295,9 @@ void check_theta_number(const CheckContext& context) {
   const JsonValue* rope = on.text_field("rope_scaling");
   if (rope == nullptr) rope = on.text_field("rope_parameters");
   const bool reads_inner =
-      !context.profile.has_transformers_4() || has_quirk(on.text_type, "theta_inside");
+      !context.profile.has_transformers_4() || has_trait(on.text_type, ModelTrait::kThetaInside);
   const bool is_unread = family_of_type(on.text_type) == nullptr || rotates_nothing(on) ||
-                         has_quirk(on.text_type, "other_theta");
+                         has_trait(on.text_type, ModelTrait::kOtherTheta);
   if (is_class && is_unread) return;
   // transformers 5 reads the dictionary first; check C17 covers it.
   const bool has_inner = rope != nullptr && rope->is_object() && !rope->empty() &&
@@ -307,7 +307,8 @@ void check_theta_number(const CheckContext& context) {
     theta = member(*rope, "rope_theta");
   }
   if (theta == nullptr || counts_as_number(*theta)) return;
-  const bool is_by_layer = theta->is_array() && has_quirk(context.on.text_type, "lists_rope_theta");
+  const bool is_by_layer =
+      theta->is_array() && has_trait(context.on.text_type, ModelTrait::kListsRopeTheta);
   if (is_by_layer && !context.is(Program::kTransformers)) return;
   context.tell("config.json: rope_theta", "{}; expected a number", theta->dump());
 }

@@ -32,29 +32,28 @@ constexpr std::string_view kAllActivations =
 constexpr std::string_view kSameActivations[] = {
     " silu swish ",
     " gelu gelu_fast gelu_new gelu_python gelu_pytorch_tanh gelu_python_tanh gelu_accurate "};
-// Marks text models whose feed-forward part always uses silu.
-constexpr std::string_view kOnlySilu = "only_silu";
-
 // Other places where servers look up an activation: vLLM, and SGLang for text models.
 //   level   place of the field: "text_config", "vision_config", or "" for the wrapper itself
-//   quirk   a quirk of the text part's type or, for a tower, of the wrapper's type
+//   trait   of the text part's type or, for a tower, of the wrapper's type
 //   known   the accepted names; upper case is accepted too if `folds` is set
 struct ActivationRule {
-  std::string_view level, field, quirk, known;
+  std::string_view level, field;
+  ModelTrait trait;
+  std::string_view known;
   bool folds = false;
 };
 constexpr ActivationRule kActivationRules[] = {
-    {"text_config", "hidden_act", "activation:silu", " silu "},
-    {"text_config", "hidden_act", "activation:relu2", " relu2 "},
-    {"text_config", "hidden_act", "activation:any", kActivations, true},
-    {"text_config", "hidden_activation", "activation:gelu", " gelu gelu_pytorch_tanh "},
-    {"text_config", "hidden_activation", "activation:gelu_tanh", " gelu_pytorch_tanh "},
-    {"text_config", "hidden_activation", "two_activations", " gelu_pytorch_tanh "},
-    {"text_config", "hidden_act", "two_activations", " gelu_pytorch_tanh "},
-    {"vision_config", "hidden_act", "vision_activation:exact", kActivations},
-    {"vision_config", "hidden_act", "vision_activation:gated", kGatedActivations, true},
-    {"vision_config", "hidden_act", "vision_activation:any", kActivations, true},
-    {"", "projector_hidden_act", "projector_activation", kActivations, true},
+    {"text_config", "hidden_act", ModelTrait::kActivationSilu, " silu "},
+    {"text_config", "hidden_act", ModelTrait::kActivationRelu2, " relu2 "},
+    {"text_config", "hidden_act", ModelTrait::kActivationAny, kActivations, true},
+    {"text_config", "hidden_activation", ModelTrait::kActivationGelu, " gelu gelu_pytorch_tanh "},
+    {"text_config", "hidden_activation", ModelTrait::kActivationGeluTanh, " gelu_pytorch_tanh "},
+    {"text_config", "hidden_activation", ModelTrait::kTwoActivations, " gelu_pytorch_tanh "},
+    {"text_config", "hidden_act", ModelTrait::kTwoActivations, " gelu_pytorch_tanh "},
+    {"vision_config", "hidden_act", ModelTrait::kVisionActivationExact, kActivations},
+    {"vision_config", "hidden_act", ModelTrait::kVisionActivationGated, kGatedActivations, true},
+    {"vision_config", "hidden_act", ModelTrait::kVisionActivationAny, kActivations, true},
+    {"", "projector_hidden_act", ModelTrait::kProjectorActivation, kActivations, true},
 };
 
 // Checks the dtype of the configuration and of its parts.
@@ -77,7 +76,7 @@ void check_dtype_word(const CheckContext& context) {
 
 // Whether the model has dense layers, which read the field. Experts of these families use silu.
 bool has_dense_part(const Subject& on) {
-  if (!has_quirk(on.text_type, "silu_experts")) return true;
+  if (!has_trait(on.text_type, ModelTrait::kSiluExperts)) return true;
   return std::ranges::any_of(on.modules, [](const auto& entry) {
     const std::string& name = entry.first;
     return name.ends_with(".mlp.gate_proj") || name.find("shared_") != name.npos;
@@ -89,9 +88,9 @@ bool holds(const CheckContext& context, const ActivationRule& rule) {
   const bool is_text = rule.level == "text_config";
   const std::string_view type =
       is_text ? ruling_type(context) : std::string_view(context.on.model_type);
-  if (rule.quirk != type && !has_quirk(type, rule.quirk)) return false;
+  if (!has_trait(type, rule.trait)) return false;
   if (context.is(Program::kVllm)) return is_text || context.on.has_vision_tensors();
-  return context.is(Program::kSglang) && is_text && rule.quirk != "activation:gelu";
+  return context.is(Program::kSglang) && is_text && rule.trait != ModelTrait::kActivationGelu;
 }
 
 void check_activation_rules(const CheckContext& context) {
@@ -99,14 +98,15 @@ void check_activation_rules(const CheckContext& context) {
   for (const ActivationRule& rule : kActivationRules) {
     if (!holds(context, rule)) continue;
     const bool is_text = rule.level == "text_config";
-    const bool takes_fewer = context.is(Program::kSglang) && rule.quirk == "activation:any";
+    const bool takes_fewer =
+        context.is(Program::kSglang) && rule.trait == ModelTrait::kActivationAny;
     const std::string_view taken = takes_fewer ? kSglangActivations : rule.known;
     const JsonValue* level = rule.level.empty() ? &on.config : nullptr;
     if (is_text) level = &on.text_config();
     if (level == nullptr) level = known(on.config, rule.level);
     const JsonValue* declared = member(level, rule.field);
     if (declared == nullptr) continue;
-    const bool may_be_null = rule.quirk == "activation:gelu" || rule.level.empty();
+    const bool may_be_null = rule.trait == ModelTrait::kActivationGelu || rule.level.empty();
     if (declared->is_null() && may_be_null) continue;
     const auto* name = declared->get_ptr<const std::string*>();
     const bool is_known =
@@ -136,7 +136,7 @@ void check_family_activation(const CheckContext& context, const Family& family) 
   const std::string_view type = ruling_type(context);
   const bool is_vllm = context.is(Program::kVllm);
   const bool is_server = context.is_server();
-  const bool is_asked = is_server && has_quirk(type, kOnlySilu);
+  const bool is_asked = is_server && has_trait(type, ModelTrait::kOnlySilu);
   for (const std::string_view field : split_words(family.activation.fields)) {
     const JsonValue* declared = member(context.on.text_config(), field);
     if (declared == nullptr || (declared->is_null() && !is_asked)) continue;
@@ -156,13 +156,19 @@ void check_family_activation(const CheckContext& context, const Family& family) 
   }
 }
 
+bool looks_up_in_tower(const Traits& traits) {
+  return std::ranges::any_of(kActivationRules, [&](const ActivationRule& rule) {
+    return rule.level == "vision_config" && traits.has(rule.trait);
+  });
+}
+
 // transformers looks up each name when it builds the class.
 void check_activation_names(const CheckContext& context, const Family& family) {
   const Subject& on = context.on;
   const JsonValue* vision = known(on.config, "vision_config");
-  const bool reads_tower = has_quirk(on.text_type, "strict_tower") ||
-                           !words_after(quirks_of(on.model_type), "vision_activation:").empty();
-  const bool reads_projector = has_quirk(on.model_type, "projector_activation");
+  const bool reads_tower = has_trait(on.text_type, ModelTrait::kStrictTower) ||
+                           looks_up_in_tower(traits_of(on.model_type));
+  const bool reads_projector = has_trait(on.model_type, ModelTrait::kProjectorActivation);
   std::string_view fields = family.activation.fields;
   const std::tuple<std::string_view, const JsonValue*, std::string_view> kPlaces[] = {
       {on.has_text_config() ? "text_config." : "", &on.text_config(), take_word(fields)},
@@ -185,7 +191,7 @@ void check_activation(const CheckContext& context) {
   }
   if (!context.profile.serves()) return;
   const JsonValue* declared = member(known(context.on.config, "vision_config"), "hidden_act");
-  if (declared == nullptr || !has_quirk(context.on.text_type, "strict_tower")) return;
+  if (declared == nullptr || !has_trait(context.on.text_type, ModelTrait::kStrictTower)) return;
   const auto* name = declared->get_ptr<const std::string*>();
   if (name != nullptr && has_word(kActivations, *name)) return;
   context.tell("config.json: vision_config.hidden_act", "{}, which {} does not have",
@@ -201,7 +207,8 @@ void check_layer_words(const CheckContext& context) {
     return context.report("config.json: layer_types", "no list of a type for each layer");
   }
   // Without a number of layers, the class uses its default.
-  if (count != nullptr || !has_quirk(context.on.text_type, "counts_layers_by_default")) return;
+  if (count != nullptr || !has_trait(context.on.text_type, ModelTrait::kCountsLayersByDefault))
+    return;
   const Family& table = *table_of_model_type(context.on.text_type);
   const auto usual = number_of_fields(table, context.on.text_config(), "num_hidden_layers");
   if (usual && *usual != declared->size()) {
@@ -229,14 +236,12 @@ std::vector<ClassTypes> class_types() {
       {"GPT2", "gpt2"}, {"GPTJ", "gptj"}, {"Falcon", "falcon"}, {"Bloom", "bloom"}};
   std::string asserted;  // such classes accept each other's types
   for (const Family* family : families()) {
-    const std::string types = fmt::format("{} {} ", family->model_types, family->bare_types);
-    for (const std::string_view stem : words_after(family->quirks, "own_config:")) {
-      out.push_back({stem, types});
-    }
-    for (const std::string_view stem : words_after(family->quirks, "asserts_config:")) {
-      out.push_back({stem, "", true});
-      asserted += types;
-    }
+    const std::string types = fmt::format("{} {} ", family->model_types, family->traits.bare_types);
+    const Traits& traits = family->traits.text;
+    if (!traits.own_config.empty()) out.push_back({traits.own_config, types});
+    if (traits.asserted_config.empty()) continue;
+    out.push_back({traits.asserted_config, "", true});
+    asserted += types;
   }
   for (ClassTypes& entry : out) {
     if (entry.asserts) entry.types = asserted;
@@ -260,7 +265,7 @@ bool has_all_fields(const Subject& on) {
 void check_auto_class(const CheckContext& context, const Family& table) {
   const Subject& on = context.on;
   const bool is_own = has_word(table.model_types, on.model_type) ||
-                      has_word(table.bare_types, on.model_type) ||
+                      has_word(table.traits.bare_types, on.model_type) ||
                       table_of_architecture(on.model_class) == nullptr ||  // a wrapper's
                       known(on.config, "auto_map") != nullptr;
   if (is_own || !knows_model_type(context.profile, on.model_type)) return;
@@ -284,7 +289,7 @@ void check_class_type(const CheckContext& context) {
     context.tell("config.json: architectures", "'{}' does not read a configuration of type '{}'",
                  on.model_class, on.model_type);
   };
-  const bool is_wrapper = has_quirk(on.model_type, "flat_wrapper");
+  const bool is_wrapper = has_trait(on.model_type, ModelTrait::kFlatWrapper);
   // For a flat file these read the configuration that the wrapper's class makes of it (C04).
   const bool reads_any = !on.has_text_config() && (on.model_class.starts_with("Llama") ||
                                                    on.model_class.starts_with("Mistral"));
@@ -307,7 +312,9 @@ void check_class_type(const CheckContext& context) {
 void check_encoder(const CheckContext& context) {
   const Subject& on = context.on;
   const JsonValue* encodes = member(on.text_config(), "is_encoder_decoder");
-  if (!on.has_text_config() || !is_truthy(encodes) || !has_quirk(on.text_type, kOnlySilu)) return;
+  if (!on.has_text_config() || !is_truthy(encodes) ||
+      !has_trait(on.text_type, ModelTrait::kOnlySilu))
+    return;
   context.tell("config.json: is_encoder_decoder", "{}; models of type {} only decode",
                encodes->dump(), on.text_type);
 }
@@ -319,7 +326,7 @@ void check_part_types(const CheckContext& context) {
   const bool has_list = !context.is(Program::kSglang) && !context.is(Program::kTensorrt) &&
                         !context.is(Program::kLlamaCpp);
   const bool looks_up = has_word(kLookUpParts, context.on.model_type) ||
-                        has_quirk(context.on.model_type, "looks_up_parts");
+                        has_trait(context.on.model_type, ModelTrait::kLooksUpParts);
   if (!has_list || !looks_up) return;
   const Profile& classes =
       context.profile.has_transformers_4() ? context.profile.transformers() : context.profile;
@@ -340,7 +347,7 @@ void check_nesting(const CheckContext& context) {
   if (inner == nullptr || inner->is_null()) return;
   if (!inner->is_object()) return context.report("config.json: text_config", no_object(*inner));
   if (!context.profile.serves()) return;  // transformers keeps unknown values
-  if (has_quirk(on.model_type, "text_class")) {
+  if (has_trait(on.model_type, ModelTrait::kTextClass)) {
     context.tell("config.json: text_config",
                  "model_type '{}' is a text model's, which has no text_config", on.model_type);
   }

@@ -46,7 +46,7 @@ void check_dense_layers(const CheckContext& context) {
 void check_shared_cache(const CheckContext& context) {
   const Subject& on = context.on;
   const JsonValue* count = on.text_field("num_kv_shared_layers");
-  const bool shares = has_quirk(on.text_type, "shares_cache");
+  const bool shares = has_trait(on.text_type, ModelTrait::kSharesCache);
   if (count == nullptr || !shares) return;
   const std::vector<std::string> types = on.layer_types();
   const uint64_t shared = whole(*count).value_or(0);

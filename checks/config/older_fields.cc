@@ -65,7 +65,7 @@ void check_rope_by_layer_type(const CheckContext& context) {
 
 // Released configurations have both fields; transformers 5 saves only hidden_activation.
 void check_two_activations(const CheckContext& context) {
-  if (!has_quirk(context.on.text_type, "two_activations")) return;
+  if (!has_trait(context.on.text_type, ModelTrait::kTwoActivations)) return;
   const JsonValue* value = context.on.text_field("hidden_act");
   if (value != nullptr && *value == "gelu_pytorch_tanh") return;
   context.tell(context.on.text_place("hidden_act"),
@@ -97,7 +97,7 @@ void check_vision_rope(const CheckContext& context) {
 void check_mergers(const CheckContext& context) {
   const JsonValue* vision = known(context.on.config, "vision_config");
   if (vision == nullptr || !vision->is_object()) return;
-  const bool is_asked = has_quirk(context.on.text_type, "deepstack_list");
+  const bool is_asked = has_trait(context.on.text_type, ModelTrait::kDeepstackList);
   if (!is_asked || vision->contains("deepstack_visual_indexes")) return;
   context.report("config.json: vision_config.deepstack_visual_indexes",
                  "absent, as transformers 5 omits it; this server makes three mergers of random "

@@ -73,7 +73,7 @@ std::vector<Rope> ropes_of(const CheckContext& context) {
   const JsonValue& text = context.on.text_config();
   const std::string prefix = context.on.text_place();
   // Some classes of 4.57 define rope_scaling themselves, which replaces rope_parameters.
-  const bool has_own = !is_first && has_quirk(context.on.text_type, "own_rope_scaling");
+  const bool has_own = !is_first && has_trait(context.on.text_type, ModelTrait::kOwnRopeScaling);
   for (const std::string_view key : {"rope_scaling", "rope_parameters"}) {
     const JsonValue* declared = known(text, key);
     if (declared == nullptr || (has_own && key == "rope_parameters")) continue;
@@ -94,11 +94,10 @@ std::vector<Rope> ropes_of(const CheckContext& context) {
 // The share of a head's values that is rotated; negative: not a number. In 4.57, a class's default
 // has precedence over the dictionary.
 double rotated_share(const Subject& on, const Rope& rope) {
-  const auto usual = words_after(quirks_of(on.text_type), "rotates:");
-  const bool has_default =
-      !usual.empty() && !rope.is_first && member(*rope.around, kShare) == nullptr;
+  const double usual = traits_of(on.text_type).rotated_share;
+  const bool has_default = usual != 0 && !rope.is_first && member(*rope.around, kShare) == nullptr;
   const JsonValue* share = has_default ? nullptr : rope.find(kShare);
-  if (share == nullptr) return usual.empty() ? 1 : std::stod(std::string(usual.front()));
+  if (share == nullptr) return usual == 0 ? 1 : usual;
   if (share->is_boolean()) return share->get<bool>() ? 1 : 0;
   return number(*share).value_or(-1);
 }
@@ -177,12 +176,12 @@ std::string fault_of_name(const Subject& on, const Rope& rope) {
   const JsonValue* as_said = declared_rope_type(*rope.declared);
   const bool is_old_key = member(*rope.declared, "rope_type") == nullptr;
   if (as_said == nullptr) return {};
-  const std::string_view quirks = quirks_of(on.text_type);
+  const Traits& traits = traits_of(on.text_type);
   const std::string name = type_of(rope);
-  const bool is_long = has_word(quirks, "rope_of_three_fields");
-  const bool is_unread =
-      is_old_key && (rope.is_first ? has_rope_by_layer(on) : has_word(quirks, "needs_rope_type"));
-  const bool takes_mrope = has_word(quirks, "takes_mrope") && (rope.is_first || is_old_key);
+  const bool is_long = traits.has(ModelTrait::kRopeOfThreeFields);
+  const bool is_unread = is_old_key && (rope.is_first ? has_rope_by_layer(on)
+                                                      : traits.has(ModelTrait::kNeedsRopeType));
+  const bool takes_mrope = traits.has(ModelTrait::kTakesMrope) && (rope.is_first || is_old_key);
   if (is_unread || (name == "mrope" && takes_mrope)) return {};
   const std::string_view types = is_long ? " default longrope yarn " : kTransformersTypes;
   const bool is_known = has_word(types, name) && (is_long || *as_said != "su") &&
@@ -192,7 +191,7 @@ std::string fault_of_name(const Subject& on, const Rope& rope) {
 
 // The fault of lists of factors. Phi-3's class checks their length; others only warn about it.
 std::string fault_of_pairs(const Subject& on, const Rope& rope) {
-  const bool is_measured = has_quirk(on.text_type, "rope_of_three_fields");
+  const bool is_measured = has_trait(on.text_type, ModelTrait::kRopeOfThreeFields);
   const JsonValue* share = member(*rope.declared, kShare);
   if (is_measured && share != nullptr && !counts_as_number(*share))
     return not_a_number(kShare, *share);
@@ -315,27 +314,27 @@ std::string fault_of_class(const Subject& on, const Rope& rope) {
   const JsonValue& declared = *rope.declared;
   if (!declared.is_object()) return {};
   const std::string* type = text_of(declared, "type");
-  const std::string_view quirks = quirks_of(on.text_type);
-  if (has_word(quirks, "rope_of_two_fields")) {
+  const Traits& traits = traits_of(on.text_type);
+  if (traits.has(ModelTrait::kRopeOfTwoFields)) {
     const JsonValue* factor = known(declared, "factor");
     const bool is_scaling = type != nullptr && has_word(" linear dynamic ", *type);
     const bool fits = declared.size() == 2 && is_scaling && factor != nullptr &&
                       factor->is_number_float() && *factor > 1;
     return fits ? "" : "expected the fields type, linear or dynamic, and factor, above 1.0";
   }
-  if (has_word(quirks, "rope_of_three_fields")) {
+  if (traits.has(ModelTrait::kRopeOfThreeFields)) {
     const bool is_long = type != nullptr && has_word(" longrope su yarn ", *type);
     return declared.size() == 3 && is_long
                ? ""
                : "expected the fields type, longrope, short_factor and long_factor";
   }
-  if (has_word(quirks, "computes_mscales")) {
+  if (traits.has(ModelTrait::kComputesMscales)) {
     std::string fault = no_number_of(declared, {"short_mscale", "long_mscale"});
     if (!fault.empty()) return fault;
   }
   const bool is_asked = type != nullptr && text_of(declared, "rope_type") == nullptr &&
                         has_word(" default linear dynamic yarn longrope llama3 ", *type);
-  if (is_asked && has_word(quirks, "needs_rope_type")) {
+  if (is_asked && traits.has(ModelTrait::kNeedsRopeType)) {
     return "type, without rope_type, which this class reads";
   }
   return {};
@@ -357,10 +356,10 @@ std::string fault_of_length(const CheckContext& context, const Rope& rope) {
   const JsonValue& declared = *rope.declared;
   const bool is_asked = context.is(Program::kVllm) && declared.is_object() &&
                         context.profile.has_transformers_4() &&
-                        !has_quirk(context.on.model_type, "yarn_without_length");
+                        !has_trait(context.on.model_type, ModelTrait::kYarnWithoutLength);
   if (!is_asked) return {};
   const Family* table = context.on.parameters.table;
-  if (table != nullptr && has_word(table->quirks, "yarn_of_any_type")) {
+  if (table != nullptr && table->traits.text.has(ModelTrait::kYarnOfAnyType)) {
     std::string fault = no_number_of(declared, {"factor", kLength, "beta_fast", "beta_slow"});
     if (!fault.empty()) return fault;
   }
@@ -395,21 +394,21 @@ std::string fault_of(const CheckContext& context, const Rope& rope) {
   }
   if (std::string fault = fault_of_length(context, rope); !fault.empty()) return fault;
   const bool is_read = rope.declared->is_object() || !is_truthy(rope.declared);
-  const std::string_view quirks = quirks_of(context.on.text_type);
+  const Traits& traits = traits_of(context.on.text_type);
   if (is_read && rotates_nothing(context.on)) return {};
   const bool is_old_class = context.profile.has_transformers_4();
   if (is_old_class && is_scaling) {
     std::string fault = fault_of_class(context.on, rope);
     if (!fault.empty()) return fault;
-    if (has_word(quirks, "always_yarn")) fault = fault_of_keys(context.on, rope);
+    if (traits.has(ModelTrait::kAlwaysYarn)) fault = fault_of_keys(context.on, rope);
     if (!fault.empty()) return fault;
-    const bool asks = !has_word(quirks, "asks_nothing_of_rope");
+    const bool asks = !traits.has(ModelTrait::kAsksNothingOfRope);
     if (!asks && !is_truthy(rope.declared)) return {};
   }
   const JsonValue& declared = *rope.declared;
   // An empty dictionary counts as absent, except for the classes of transformers.
   const bool is_checked_by_class =
-      is_scaling && !has_word(quirks, "theta_inside") && !rope.is_first;
+      is_scaling && !traits.has(ModelTrait::kThetaInside) && !rope.is_first;
   if (!is_truthy(&declared) && !is_checked_by_class) return {};
   if (!declared.is_object()) return no_object(declared);
   const std::string name = type_of(rope);
@@ -418,7 +417,7 @@ std::string fault_of(const CheckContext& context, const Rope& rope) {
     return member(declared, "mrope_section") == nullptr ? "type 'mrope' without mrope_section" : "";
   }
   const bool is_deepseek =
-      context.is(Program::kVllm) && has_word(quirks, "always_yarn") && name != "default";
+      context.is(Program::kVllm) && traits.has(ModelTrait::kAlwaysYarn) && name != "default";
   const std::string_view computed = is_deepseek ? "deepseek_yarn" : std::string_view(name);
   if (computed.ends_with("yarn")) {
     std::string fault = fault_of_yarn(declared, is_deepseek);
@@ -445,7 +444,7 @@ void check_divided_length(const CheckContext& context) {
   const Subject& on = context.on;
   const bool is_asked = context.is(Program::kTransformers) &&
                         context.profile.has_transformers_4() &&
-                        has_quirk(on.text_type, "own_rope_scaling");
+                        has_trait(on.text_type, ModelTrait::kOwnRopeScaling);
   const JsonValue* length = member(on.text_config(), "max_position_embeddings");
   const JsonValue* declared = member(on.text_config(), "rope_scaling");
   const bool divides =
@@ -497,10 +496,10 @@ void check_sections(const CheckContext& context) {
 // vLLM moves a share outside any dictionary, under any of these names, into a dictionary.
 void check_lone_share(const CheckContext& context) {
   if (!context.is(Program::kVllm)) return;
-  const std::string_view quirks = quirks_of(context.on.text_type);
-  if (has_word(quirks, "may_rotate_nothing")) return;
+  const Traits& traits = traits_of(context.on.text_type);
+  if (traits.has(ModelTrait::kMayRotateNothing)) return;
   // The class replaces one name by the other.
-  const bool is_unread = has_word(quirks, "ignores_partial_rotary_factor");
+  const bool is_unread = traits.has(ModelTrait::kIgnoresPartialRotaryFactor);
   const std::string_view unread = is_unread ? kShare : "";
   for (const std::string_view key : {kShare, kRotaryPct, kRotaryFraction}) {
     const JsonValue* declared = key == unread ? nullptr : context.on.text_field(key);
@@ -561,7 +560,7 @@ double default_theta(const Family& table) {
 // as 5.x writes it, they use their default.
 void check_theta(const CheckContext& context) {
   if (context.on.text_field("rope_theta") != nullptr) return;
-  if (!has_quirk(context.on.text_type, "theta_outside")) return;
+  if (!has_trait(context.on.text_type, ModelTrait::kThetaOutside)) return;
   const double usual = default_theta(*table_of_model_type(context.on.text_type));
   for (const Rope& rope : ropes_of(context)) {
     const JsonValue* theta = known(*rope.declared, "rope_theta");

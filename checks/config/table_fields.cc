@@ -85,7 +85,8 @@ void check_table_fields(const CheckContext& context) {
   if (defaults == nullptr) defaults = report.table;
   const std::string prefix = on.text_place();
   check_nulls(context, prefix, on.text_config(), defaults->defaults);
-  if (!has_word(report.table->quirks, "no_head_dim")) check_heads(context, prefix, *defaults);
+  if (!report.table->traits.text.has(ModelTrait::kNoHeadDim))
+    check_heads(context, prefix, *defaults);
   check_zero_fields(context, prefix, on.text_config());
   const JsonValue* vision = known(on.config, "vision_config");
   const TowerTable* tower = tower_of(on.model_type, on.config);

@@ -59,12 +59,10 @@ void check_stale(const CheckContext& context, const Quantization& declared) {
   context.tell(declared.place, "says {}, but no weight is quantized", declared.algo);
 }
 
-// Marks models whose norms multiply by 1 + w, which ModelOpt's AWQ treats as w.
-constexpr std::string_view kPlainFolds = "folds_norms_as_plain";
-
 // AWQ on such norms needs the norms of the source; just renaming the algorithm would hide that.
 Fix fix_for_algo(const Subject& on, const Quantization& declared) {
-  if (has_quirk(on.text_type, kPlainFolds) && (count_pre_scales(on) != 0 || says_awq(declared))) {
+  if (has_trait(on.text_type, ModelTrait::kFoldsNormsAsPlain) &&
+      (count_pre_scales(on) != 0 || says_awq(declared))) {
     return {"mixed-to-nvfp4:base=BASE", "BASE: the unquantized model's folder", {}, true, 0};
   }
   if (count_pre_scales(on) != 0 || says_awq(declared) || declared.algo == "MIXED_PRECISION") {
@@ -213,7 +211,8 @@ void check_awq(const CheckContext& context, const Quantization& declared) {
 }
 
 void check_norm_fold(const CheckContext& context, const Quantization& declared) {
-  if (!has_quirk(context.on.text_type, kPlainFolds) || !says_awq(declared)) return;
+  if (!has_trait(context.on.text_type, ModelTrait::kFoldsNormsAsPlain) || !says_awq(declared))
+    return;
   Fix repair = fix_for_algo(context.on, declared);
   if (takes_algo(context.profile, declared.algo) && declared.algo != "MIXED_PRECISION") {
     repair.step = "awq-fold-repair:base=BASE";

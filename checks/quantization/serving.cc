@@ -36,7 +36,7 @@ std::vector<Rename> renames(const Subject& on, const Profile& profile) {
   // List entries are renamed by prefix alone; tensors are renamed separately.
   auto out = renames_in(listed_for(profile, "renamed starts", on.model_type));
   if (!out.empty()) return out;
-  if (!has_quirk(on.model_type, "nested_text")) return {};
+  if (!has_trait(on.model_type, ModelTrait::kNestedText)) return {};
   const bool is_wrapper = on.model_class.ends_with("ForConditionalGeneration");
   if (profile.program != Program::kVllm || !is_wrapper) return {kTextNames};
   return {std::begin(kVllmWrapper), std::end(kVllmWrapper)};
@@ -46,7 +46,7 @@ std::vector<Rename> renames(const Subject& on, const Profile& profile) {
 // keeps the names on disk.
 std::string module_name(std::string name, const Subject& on, const Profile& profile) {
   if (profile.program != Program::kVllm) return name;
-  for (const Rename& part : renames_in(words_after(quirks_of(on.model_type), "vllm_name:"))) {
+  for (const RenamedPart& part : traits_of(on.model_type).vllm_names) {
     const size_t at = part.to.ends_with('.') ? name.find(part.from) : name.npos;
     if (at != name.npos) name.replace(at, part.from.size(), part.to);
   }
@@ -147,7 +147,7 @@ class Statement {
     const std::string_view word = split(name).word;
     if (word == "lm_head") return !profile_.does("run_quantized_heads");
     if (word == "shared_expert_gate") return true;
-    if (word == "gate" && has_quirk(on_.text_type, "float_router")) return true;
+    if (word == "gate" && has_trait(on_.text_type, ModelTrait::kFloatRouter)) return true;
     if (profile_.program == Program::kSglang) return name.find("visual") != name.npos;
     return names_any(name, {"vision_tower", "vision_model"});
   }

@@ -152,7 +152,7 @@ class Comparison {
  public:
   Comparison(const Subject& on, const Family& table)
       : on_(on),
-        alone_(words_after(quirks_of(on.text_type), kInTransformersAlone)),
+        alone_(traits_of(on.text_type).only_in_transformers),
         tower_(tower_of(on.model_type, on.config)),
         names_(table, tower_) {
     out_.table = &table;
@@ -248,7 +248,7 @@ class Comparison {
     for (const auto& [name, tensor] : held_) {
       out.note_experts(name);
       has_tower_ |= is_wrapper && names_.is_in_tower(name);
-      out.has_mtp |= out_.table->has_mtp && name.starts_with("mtp.");
+      out.has_mtp |= out_.table->drafts.are_outside && name.starts_with("mtp.");
       out_.has_nextn |= out_.table->has_nextn && on_.layers() &&
                         number_after(name, "model.layers.") >= *on_.layers();
     }
@@ -347,7 +347,7 @@ class Comparison {
     const std::string name = names_.canonical(tensor.name);
     if (name.ends_with("_scales") && used_.count(held(name, "_blocks")) != 0) return;
     if (has_tower_ && names_.is_in_tower(name) && may_be_in_tower(tensor.name)) return;
-    if (is_side(name) || (out_.table->has_mtp && name.starts_with("mtp."))) return;
+    if (is_side(name) || (out_.table->drafts.are_outside && name.starts_with("mtp."))) return;
     out_.extra.push_back(described(tensor, name));
   }
 
@@ -383,7 +383,7 @@ class Comparison {
   }
 
   const Subject& on_;
-  const std::vector<std::string_view> alone_;  // parts of names that only transformers has
+  const StaticVector<std::string_view, 4>& alone_;  // parts of names that only transformers has
   const TowerTable* const tower_;              // null: no table has the wrapper's
   const Names names_;
   ParameterReport out_;
@@ -412,7 +412,7 @@ const Family* table_of(const Subject& on) {
                         !has_word(table->model_types, on.text_type) &&
                         family_of_type(on.text_type) == nullptr;
   if (is_other || table == nullptr) return nullptr;
-  for (const FamilyVariant& variant : table->variants) {  // the first match applies
+  for (const FamilyVariant& variant : table->forms.variants) {  // the first match applies
     if (variant.applies(on.text_config())) return variant.family;
   }
   return table;
@@ -423,7 +423,7 @@ const Family* table_of(const Subject& on) {
 ParameterReport compare_parameters(const Subject& on) {
   const Family* table = table_of(on);
   // Check C04 reports a wrapper's type in a flat file.
-  const bool is_half = has_quirk(on.model_type, "flat_wrapper") && !on.has_text_config();
+  const bool is_half = has_trait(on.model_type, ModelTrait::kFlatWrapper) && !on.has_text_config();
   if (table == nullptr || !on.mlx.empty()) return {};
   if (is_half) return Comparison(on, *table).forms_alone();
   return compare_parameters(on, *table);

@@ -186,7 +186,7 @@ Subject::Subject(const Checkpoint& from, PackedForms forms)
   model_type = text_or_empty(config, "model_type");
   const auto classes = texts_in(config, "architectures");
   if (!classes.empty()) model_class = classes.front();
-  is_wrapper = has_text_config() || has_quirk(model_type, "flat_wrapper");
+  is_wrapper = has_text_config() || has_trait(model_type, ModelTrait::kFlatWrapper);
   text_type = text_or_empty(text_config(), "model_type");
   read_token_lists();
   read_quantizations();
@@ -313,14 +313,14 @@ std::string_view ruling_type(const CheckContext& context) {
 const Family* family_of_type(std::string_view model_type) {
   for (const Family* family : families()) {
     const bool has = has_word(family->model_types, model_type);
-    if (has || has_word(family->bare_types, model_type)) return family;
+    if (has || has_word(family->traits.bare_types, model_type)) return family;
   }
   return nullptr;
 }
 
 bool rotates_nothing(const Subject& on) {
   const JsonValue* position = on.text_field("position_embedding_type");
-  return has_quirk(on.text_type, "may_rotate_nothing") &&
+  return has_trait(on.text_type, ModelTrait::kMayRotateNothing) &&
          (position == nullptr || *position != "rope");
 }
 

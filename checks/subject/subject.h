@@ -44,10 +44,6 @@ struct Deviation {
   bool is_partly_there = false;
 };
 
-// A quirk: a part of the names of parameters that only transformers' class has. Servers and
-// llama.cpp ignore the field that enables them.
-inline constexpr std::string_view kInTransformersAlone = "transformers_alone:";
-
 // A tensor without a parameter in the class.
 struct ExtraTensor {
   std::string name;

@@ -48,7 +48,7 @@ bool names_own_code(const JsonValue& config) {
 bool reads_by_class(const Subject& on, const Profile& profile) {
   if (!profile.has_tokenizers_of_5() || !on.tokenizer.is_object()) return false;
   return !profile.does("choose_tokenizer_by_model_type") ||
-         !has_quirk(on.model_type, "tokenizer_by_type");
+         !has_trait(on.model_type, ModelTrait::kTokenizerByType);
 }
 
 bool has_part(const JsonValue* part, std::string_view type) {
@@ -130,7 +130,8 @@ void check_cuts(const CheckContext& context, const std::string& name) {
   if (section.empty() || cutter == nullptr) return;
   const auto built = parse_json(context.profile.name, section);
   if (!built || plain_rules(*built) == plain_rules(*cutter)) return;
-  const bool is_t13 = has_quirk(context.on.text_type, "splits_marks") && name == "Qwen2Tokenizer";
+  const bool is_t13 =
+      has_trait(context.on.text_type, ModelTrait::kSplitsMarks) && name == "Qwen2Tokenizer";
   if (is_t13) return;
   const size_t here = digits_together(*cutter), there = digits_together(*built);
   const std::string_view lost = here == there

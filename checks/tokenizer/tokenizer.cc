@@ -82,7 +82,7 @@ std::string split_patterns(const JsonValue& pre_tokenizer) {
 }
 
 void check_pattern(const CheckContext& context) {
-  if (!has_quirk(context.on.text_type, "splits_marks")) return;
+  if (!has_trait(context.on.text_type, ModelTrait::kSplitsMarks)) return;
   const JsonValue* pre = known(context.on.tokenizer, "pre_tokenizer");
   if (pre == nullptr) return;
   const std::string pattern = split_patterns(*pre);
@@ -96,13 +96,13 @@ void check_class_rules(const CheckContext& context) {
   const std::string* name = text_of(context.on.tokenizer_config, "tokenizer_class");
   const JsonValue* pre = known(context.on.tokenizer, "pre_tokenizer");
   if (name == nullptr || pre == nullptr) return;
-  if (!has_quirk(context.on.text_type, "splits_marks")) return;
+  if (!has_trait(context.on.text_type, ModelTrait::kSplitsMarks)) return;
   if (*name != "Qwen2Tokenizer" && *name != "Qwen2TokenizerFast") return;
   if (split_patterns(*pre).find("\\p{M}") == std::string::npos) return;
   // With this key transformers 5 uses the file's rules for any class (docs/TOKENIZERS.md).
   if (is_true(context.on.tokenizer_config, "trust_remote_code")) return;
   if (context.does("choose_tokenizer_by_model_type") &&
-      has_quirk(context.on.model_type, "tokenizer_by_type")) {
+      has_trait(context.on.model_type, ModelTrait::kTokenizerByType)) {
     return;
   }
   context.tell("tokenizer_config.json: tokenizer_class",

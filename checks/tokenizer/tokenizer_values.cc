@@ -160,7 +160,7 @@ void check_tokenizer_class(const CheckContext& context) {
   if (text_of(on.config, "tokenizer_class") != nullptr) return;
   const bool has_words = on.has_document("vocab.json") && on.has_document("merges.txt");
   // For these, 4.57 only knows a class without a fast form.
-  if (has_quirk(on.model_type, "slow_tokenizer_by_type") && !has_words) {
+  if (has_trait(on.model_type, ModelTrait::kSlowTokenizerByType) && !has_words) {
     return context.tell(std::string(kPlace),
                         "no tokenizer_class; '{}' has GPT2Tokenizer then, whose vocab.json and "
                         "merges.txt are not there",

@@ -94,13 +94,13 @@ bool is_listed(const CheckContext& context, std::string_view list) {
 bool has_bias_there(const CheckContext& context, const Deviation& missing) {
   if (!missing.name.ends_with(".bias") || missing.part != ModelPart::kText) return true;
   const std::string_view type = ruling_type(context);
-  if (!context.is(Program::kVllm)) return !has_quirk(type, "biases_in_vllm");
+  if (!context.is(Program::kVllm)) return !has_trait(type, ModelTrait::kBiasesInVllm);
   return !names_any(missing.name, listed_for(context.profile, "absent biases", type));
 }
 
 bool is_of_other_program(const CheckContext& context, const Deviation& found) {
   return !context.is(Program::kTransformers) &&
-         names_any(found.name, words_after(quirks_of(context.on.text_type), kInTransformersAlone));
+         names_any(found.name, traits_of(context.on.text_type).only_in_transformers);
 }
 
 Rating rate_missing(const CheckContext& context, const Deviation& missing) {
@@ -392,7 +392,7 @@ void check_draft_layers(const CheckContext& context) {
   const Subject& on = context.on;
   const Family* table = on.parameters.table;
   if (table == nullptr) return;
-  const bool is_mtp = table->has_mtp;
+  const bool is_mtp = table->drafts.are_outside;
   const char* field = is_mtp ? kMtpCountField : kNextnCountField;
   const uint64_t declared = whole(on.text_field(field)).value_or(0);
   const bool is_mtp_there = std::ranges::any_of(

@@ -36,8 +36,8 @@ Ties ties_of(const CheckContext& context) {
   const Family* table = context.on.parameters.table;
   if (table == nullptr) return Ties::kAsSaid;
   if (context.is(Program::kLlamaCpp)) {  // a GGUF may have no place for the head
-    return context.on.checkpoint.has_head() && !table->has_gguf_head ? Ties::kAssertTied
-                                                                     : Ties::kAsSaid;
+    return context.on.checkpoint.has_head() && !table->head.is_in_gguf ? Ties::kAssertTied
+                                                                       : Ties::kAsSaid;
   }
   const auto kind = section_with(context.profile, "head ", ruling_type(context));
   const auto* found = find_by(kTieKinds, &std::pair<std::string_view, Ties>::first, kind);

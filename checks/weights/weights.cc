@@ -118,7 +118,8 @@ void check_prefix(const CheckContext& context) {
   }
   if (place.empty()) return;
   // vl-wrap turns the names of these text models into those of a wrapper, but renames no tower.
-  const bool is_wrapped_again = is_text_elsewhere && has_quirk(on.text_type, "takes_wrapper_names");
+  const bool is_wrapped_again =
+      is_text_elsewhere && has_trait(on.text_type, ModelTrait::kTakesWrapperNames);
   Fix rename;
   const bool is_in_front = fronts.size() == 1 && !fronts.begin()->empty();
   rename.step = is_in_front ? fmt::format("rename:from={},to=", *fronts.begin())
@@ -164,7 +165,7 @@ void check_packed(const CheckContext& context) {
 // Some classes read stacks of experts; other classes of transformers 5 stack them only in memory.
 void check_stacks(const CheckContext& context) {
   const bool is_known = context.on.parameters.is_compared();
-  if (!is_known || has_quirk(ruling_type(context), "stacked_experts")) return;
+  if (!is_known || has_trait(ruling_type(context), ModelTrait::kStackedExperts)) return;
   const uint64_t layers = context.on.layers().value_or(UINT64_MAX);
   const Tensor* draft = nullptr;
   for (const Tensor& tensor : context.on.checkpoint.tensors) {

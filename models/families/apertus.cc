@@ -47,16 +47,15 @@ const Family kApertus = {
     .activation = {"xielu", "hidden_act"},
     .names = {kApertusNames, rows::kCommonNames},
     .keys = rows::kLlamaKeys,
+    .keys_around = {.early = kApertusEarlyKeys},
     .defaults = kApertusDefaults,
-    .default_rope =
-        R"({"rope_type": "llama3", "rope_theta": 12000000.0, "factor": 8.0,
+    .rope = {.by_default = R"({"rope_type": "llama3", "rope_theta": 12000000.0, "factor": 8.0,
             "original_max_position_embeddings": 8192, "low_freq_factor": 1.0,
             "high_freq_factor": 4.0})",
-    .parameters = {rows::kOuterFrame, rows::kAttention, rows::kAttentionNorms,
-                   rows::kAttentionBias, kApertusLayer, rows::kGatelessMlp},
-    .has_rope_factors = true,
+             .has_factors = true},
+    .parameters = {rows::kOuterFrame, rows::kAttention, rows::kAttentionNorms, rows::kAttentionBias,
+                   kApertusLayer, rows::kGatelessMlp},
     .tokenizer = kLlamaTokenizer,
-    .early_keys = kApertusEarlyKeys,
 };
 
 }  // namespace ckpt

@@ -22,14 +22,14 @@ const Family kArcee = {
     .architectures = "ArceeForCausalLM",
     .model_types = "arcee",
     .activation = {"relu2", "hidden_act"},
-    .quirks = "activation:relu2",
+    .traits = {.text = {.set = {kActivationRelu2}}},
     .names = rows::kPairLists,
     .keys = rows::kLlamaKeys,
+    .keys_around = {.more = rows::kPoolingKeys},
     .defaults = kArceeDefaults,
+    .rope = {.has_factors = true},
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kGatelessMlp,
                    rows::kGatelessMlpBias},
-    .more_keys = rows::kPoolingKeys,
-    .has_rope_factors = true,
     .tokenizer = kLlamaTokenizer,
 };
 

@@ -66,12 +66,12 @@ const Family kBailingMoe2 = {
     .names = {kBailingNames, rows::kNextnNames, rows::kRoutedExpertNames, rows::kExpertNames,
               rows::kCommonNames},
     .keys = kBailingKeys,
+    .keys_around = {.own_spellings = "intermediate_size num_experts score_function"},
     .defaults = kBailingDefaults,
     .parameters = {kBailingLayer, rows::kMlp, rows::kExpertProjections, rows::kSharedExperts,
                    kBailingNextn},
     .has_nextn = true,
     .nextn = NextnLayers::kKept,
-    .own_spellings = "intermediate_size num_experts score_function",
 };
 
 }  // namespace ckpt

@@ -310,14 +310,14 @@ constexpr RowLists<NameRule> kMlaLists{kMlaNames, rows::kNextnNames, rows::kRout
 constexpr Family with_latents(Family made) {
   if (made.name.empty()) {
     made.name = "deepseek2";
-    made.graph_constants = kMlaConstants;
-    made.absent_in_gguf = "mscale (as mscale_all_dim)";
+    made.graph.constants = kMlaConstants;
+    made.graph.absent_fields = "mscale (as mscale_all_dim)";
   }
   if (made.names.empty()) made.names = kMlaLists;
   made.keys = kDeepseekV3Keys;
-  made.drops_tied_head = true;
-  made.add_graph_fields = add_latent_heads;
-  made.own_spellings = "scoring_func";
+  made.head.is_dropped_if_tied = true;
+  made.graph.add_fields = add_latent_heads;
+  made.keys_around.own_spellings = "scoring_func";
   return made;
 }
 
@@ -329,7 +329,7 @@ constexpr Family with_joined_key_values(Family made) {
 }
 
 constexpr Family with_earlier(Family made, const Family& earlier) {
-  made.earlier = &earlier;
+  made.forms.earlier = &earlier;
   return made;
 }
 
@@ -343,15 +343,15 @@ constexpr Family hy_v4(std::span<const NameRule> head, std::span<const FamilyVar
       .name = "hy_v4",
       .architectures = "HYV4ForCausalLM",
       .model_types = "hy_v4",
-      .quirks = "layer_type:deepseek_sparse_attention lists_mlp_types stacked_alone"
-                " latents_of_queries",
+      .traits = {.text = {.set = {kListsMlpTypes, kStackedAlone, kLatentsOfQueries},
+                          .layer_types = {"deepseek_sparse_attention"}}},
       .names = {head, kHyV4Names, kMlaNames, rows::kRoutedExpertNames, rows::kExpertNames,
                 rows::kCommonNames},
+      .keys_around = {.more = kHyV4Keys},
       .defaults = kHyV4Defaults,
       .parameters = {rows::kFrame, kMlaAttention, kHyV4Rows, kHyV4Indexer, rows::kMlp,
                      rows::kRoutedExperts},
-      .variants = variants,
-      .more_keys = kHyV4Keys,
+      .forms = {.variants = variants},
       .left_out_start = "model.mtp_layers.",
   });
 }
@@ -363,14 +363,15 @@ const FamilyVariant kHyV4Variants[] = {
 constexpr Family kLatentV3 = with_latents({
     .architectures = "DeepseekV3ForCausalLM",
     .model_types = "deepseek_v3",
-    .quirks = "activation:silu own_config:DeepseekV3 always_yarn noaux_router"
-              " transformers_alone:_proj.bias transformers_alone:_mqa.bias",
+    .traits = {.text = {.set = {kActivationSilu, kAlwaysYarn, kNoauxRouter},
+                        .own_config = "DeepseekV3",
+                        .only_in_transformers = {"_proj.bias", "_mqa.bias"}},
+               .bare_types = "kimi_k2",
+               .bare = {.set = {kActivationSilu, kAlwaysYarn},
+                        .only_in_transformers = {"_proj.bias", "_mqa.bias"}}},
     .defaults = kDeepseekV3Defaults,
     .parameters = kDeepseekV3Rules,
     .has_nextn = true,
-    .bare_types = "kimi_k2",
-    .bare_quirks = "activation:silu always_yarn transformers_alone:_proj.bias"
-                   " transformers_alone:_mqa.bias",
     .nextn = NextnLayers::kLeftOut,
     .tokenizer = {.ranks = "kimi-k2"},
 });
@@ -378,8 +379,9 @@ constexpr Family kLatentV3 = with_latents({
 constexpr Family kLatentV2 = with_latents({
     .architectures = "DeepseekV2ForCausalLM",
     .model_types = "deepseek_v2",
-    .quirks = "activation:silu own_config:DeepseekV2 always_yarn groups_by_method"
-              " transformers_alone:_proj.bias transformers_alone:_mqa.bias",
+    .traits = {.text = {.set = {kActivationSilu, kAlwaysYarn, kGroupsByMethod},
+                        .own_config = "DeepseekV2",
+                        .only_in_transformers = {"_proj.bias", "_mqa.bias"}}},
     .defaults = kDeepseekV2Defaults,
     .parameters = {rows::kFrame, kMlaAttention, rows::kMlp, rows::kMlpBias, kDeepseekV2Router,
                    kDeepseekV2Experts, kDeepseekV2Bias},
@@ -399,12 +401,12 @@ const Family kDeepseekV2 = with_earlier(kLatentV2, kJoinedV2);
 const Family kGlm4MoeLite = with_latents({
     .architectures = "Glm4MoeLiteForCausalLM",
     .model_types = "glm4_moe_lite",
-    .quirks = "activation:silu lists_mlp_types transformers_alone:_proj.bias"
-              " transformers_alone:_mqa.bias",
+    .traits = {.text = {.set = {kActivationSilu, kListsMlpTypes},
+                        .only_in_transformers = {"_proj.bias", "_mqa.bias"}}},
+    .keys_around = {.more = kGlm4MoeLiteKeys},
     .defaults = kGlm4MoeLiteDefaults,
     .parameters = kDeepseekV3Rules,
     .has_nextn = true,
-    .more_keys = kGlm4MoeLiteKeys,
     .nextn = NextnLayers::kKept,
     .tokenizer = kGlmTokenizer,
 });
@@ -413,13 +415,14 @@ const Family kGlmMoeDsa = with_latents({
     .name = "glm-dsa",
     .architectures = "GlmMoeDsaForCausalLM",
     .model_types = "glm_moe_dsa",
-    .quirks = "layer_type:deepseek_sparse_attention activation:silu always_yarn lists_mlp_types"
-              " transformers_alone:_proj.bias transformers_alone:_mqa.bias",
+    .traits = {.text = {.set = {kActivationSilu, kAlwaysYarn, kListsMlpTypes},
+                        .layer_types = {"deepseek_sparse_attention"},
+                        .only_in_transformers = {"_proj.bias", "_mqa.bias"}}},
+    .keys_around = {.more = kGlmMoeDsaKeys},
     .defaults = kGlmMoeDsaDefaults,
     .parameters = {rows::kFrame, kMlaAttention, kDsaIndexer, rows::kMlp, rows::kRoutedExperts,
                    rows::kNextn},
     .has_nextn = true,
-    .more_keys = kGlmMoeDsaKeys,
     .nextn = NextnLayers::kKept,
     .tokenizer = kGlmTokenizer,
 });
@@ -430,31 +433,33 @@ const Family kMiniCpm3 = {
     .model_types = "minicpm3",
     .names = {kJoinedKeyValueNames, kMlaNames, rows::kCommonNames},
     .keys = kMiniCpm3Keys,
+    .keys_around = {.has_common = false},
     .defaults = kMiniCpm3Defaults,
+    .rope = {.is_long = true},
     .parameters = {rows::kFrame, kMlaAttention, rows::kMlp},
-    .has_long_rope = true,
     .tokenizer = {.piece_file = PieceFile::kRequired},
-    .has_common_keys = false,
 };
 
 const Family kDeepseekV32 = with_latents({
     .name = "deepseek32",
     .architectures = "DeepseekV32ForCausalLM",
     .model_types = "deepseek_v32",
-    .quirks = "layer_type:deepseek_sparse_attention activation:silu always_yarn lists_mlp_types"
-              " transformers_alone:_proj.bias transformers_alone:_mqa.bias",
+    .traits = {.text = {.set = {kActivationSilu, kAlwaysYarn, kListsMlpTypes},
+                        .layer_types = {"deepseek_sparse_attention"},
+                        .only_in_transformers = {"_proj.bias", "_mqa.bias"}}},
+    .keys_around = {.more = kDeepseekV32Keys},
     .defaults = kDeepseekV32Defaults,
     .parameters = {rows::kFrame, kMlaAttention, kDsaIndexer, rows::kMlp, rows::kRoutedExperts,
                    rows::kNextn},
     .has_nextn = true,
-    .more_keys = kDeepseekV32Keys,
     .nextn = NextnLayers::kKept,
 });
 
 const Family kYoutu = with_latents({
     .architectures = "YoutuForCausalLM",
     .model_types = "youtu",
-    .quirks = "activation:silu transformers_alone:_proj.bias transformers_alone:_mqa.bias",
+    .traits = {.text = {.set = {kActivationSilu},
+                        .only_in_transformers = {"_proj.bias", "_mqa.bias"}}},
     .defaults = kYoutuDefaults,
     .parameters = {rows::kFrame, kMlaAttention, rows::kMlp},
     .nextn = NextnLayers::kLeftOut,
@@ -464,7 +469,7 @@ const Family kMistral4 = with_latents({
     .name = "mistral4",
     .architectures = "Mistral4ForCausalLM",
     .model_types = "mistral4",
-    .quirks = "activation:silu",
+    .traits = {.text = {.set = {kActivationSilu}}},
     .names = {kMlaNames, kMistral4Names, rows::kRoutedExpertNames, rows::kExpertNames,
               rows::kCommonNames},
     .defaults = kMistral4Defaults,

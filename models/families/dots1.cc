@@ -33,10 +33,10 @@ const Family kDots1 = {
     .model_types = "dots1",
     .names = {rows::kRoutedExpertNames, rows::kExpertNames, rows::kCommonNames},
     .keys = kDots1Keys,
+    .keys_around = {.own_spellings = "n_routed_experts scoring_func"},
     .defaults = kDots1Defaults,
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionNorms, rows::kAttentionBias,
                    rows::kMlp, rows::kRoutedExperts},
-    .own_spellings = "n_routed_experts scoring_func",
 };
 
 }  // namespace ckpt

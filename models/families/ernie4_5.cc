@@ -90,7 +90,7 @@ const Family kErnie = ernie({
     .name = "ernie4_5",
     .architectures = "Ernie4_5ForCausalLM Ernie4_5_ForCausalLM",
     .model_types = "ernie4_5",
-    .quirks = "activation:silu tells:use_bias=attn_q.bias",
+    .traits = {.text = {.set = {kActivationSilu}, .told_fields = {{"use_bias", "attn_q.bias"}}}},
 });
 
 // With M-RoPE.
@@ -98,18 +98,18 @@ const Family kPaddleOcr = ernie({
     .name = "paddleocr",
     .architectures = "PaddleOCRVLForConditionalGeneration",
     .model_types = "paddleocr_vl_text paddleocr_vl",
-    .quirks = "activation:silu",
+    .traits = {.text = {.set = {kActivationSilu}}},
 });
 
 const Family kErnieMoe = {
     .name = "ernie4_5-moe",
     .architectures = "Ernie4_5_MoeForCausalLM",
     .model_types = "ernie4_5_moe",
-    .quirks =
-        "activation:silu silu_experts tells:use_bias=attn_q.bias"
-        " transformers_alone:shared_experts.gate_proj.bias transformers_alone:lm_head.bias"
-        " transformers_alone:shared_experts.up_proj.bias"
-        " transformers_alone:shared_experts.down_proj.bias",
+    .traits = {.text = {.set = {kActivationSilu, kSiluExperts},
+                        .told_fields = {{"use_bias", "attn_q.bias"}},
+                        .only_in_transformers = {"shared_experts.gate_proj.bias", "lm_head.bias",
+                                                 "shared_experts.up_proj.bias",
+                                                 "shared_experts.down_proj.bias"}}},
     .names = {kErnieMoeNames, rows::kRoutedExpertNames, rows::kGateFirstExpertNames,
               rows::kCommonNames},
     .keys = kErnieMoeKeys,

@@ -56,12 +56,12 @@ const Family kExaone = {
     .activation = {"silu", "activation_function", true},
     .names = {kExaoneNames},
     .keys = kExaoneKeys,
+    .keys_around = {.own_spellings = "layer_norm_epsilon"},
     .defaults = kExaoneDefaults,
+    .rope = {.has_factors = true},
     .parameters = {kExaoneRows},
     .root = "transformer.",
     .layers = "h.",
-    .has_rope_factors = true,
-    .own_spellings = "layer_norm_epsilon",
 };
 
 }  // namespace ckpt

@@ -89,11 +89,6 @@ const Family* family_by_prefix(std::string_view model_type) {
   return nullptr;
 }
 
-bool family_by_prefix_has_quirk(std::string_view model_type, std::string_view word) {
-  const Family* family = family_by_prefix(model_type);
-  return family != nullptr && has_word(family->quirks, word);
-}
-
 std::vector<std::string_view> words_after(std::string_view words, std::string_view start) {
   std::vector<std::string_view> out;
   for (const std::string_view word : split_words(words)) {
@@ -102,25 +97,36 @@ std::vector<std::string_view> words_after(std::string_view words, std::string_vi
   return out;
 }
 
-std::string_view quirks_of(std::string_view model_type) {
-  static const std::map<std::string_view, std::string> kByType = [] {
-    std::map<std::string_view, std::string> out;
+// The traits of one part of a wrapper, and those that it shares with the others.
+Traits with_shared(Traits part, const Traits& shared) {
+  part.set.add(shared.set);
+  if (part.rotated_share == 0) part.rotated_share = shared.rotated_share;
+  if (part.only_in_transformers.empty()) part.only_in_transformers = shared.only_in_transformers;
+  return part;
+}
+
+const Traits& traits_of(std::string_view model_type) {
+  static const Traits kNone;
+  static const std::map<std::string_view, Traits> kByType = [] {
+    std::map<std::string_view, Traits> out;
     for (const Family* family : kFamilies) {
-      const auto with_shared = [&](std::string_view quirks) {
-        return fmt::format("{} {}", quirks, family->shared_quirks);
-      };
-      out.emplace(family->text_type(), with_shared(family->quirks));
+      const FamilyTraits& traits = family->traits;
+      out.emplace(family->text_type(), with_shared(traits.text, traits.both));
       for (const auto type : split_words(family->model_types)) {
-        out.emplace(type, with_shared(family->wrapper_quirks));
+        out.emplace(type, with_shared(traits.wrapper, traits.both));
       }
-      for (const auto type : split_words(family->bare_types)) {
-        out.emplace(type, family->bare_quirks);
-      }
+      for (const auto type : split_words(traits.bare_types)) out.emplace(type, traits.bare);
     }
     return out;
   }();
-  const std::string* found = find_mapped(kByType, model_type);
-  return found == nullptr ? std::string_view() : *found;
+  const Traits* found = find_mapped(kByType, model_type);
+  return found == nullptr ? kNone : *found;
+}
+
+const Traits& traits_by_prefix(std::string_view model_type) {
+  static const Traits kNone;
+  const Family* family = family_by_prefix(model_type);
+  return family == nullptr ? kNone : family->traits.text;
 }
 
 OllamaFamily ollama_family(std::string_view architecture) {

@@ -44,13 +44,13 @@ const Family kGlm = {
     .name = "chatglm",
     .architectures = "GlmForCausalLM",
     .model_types = "glm",
-    .quirks = "activation:silu",
+    .traits = {.text = {.set = {kActivationSilu}}},
     .names = {kGlmNames, rows::kCommonNames},
     .keys = kGlmKeys,
+    .keys_around = {.has_common = false},
     .defaults = kGlmDefaults,
     .parameters = {rows::kFrame, rows::kAttention, rows::kQkvAttentionBias, kGlmMlp},
     .tokenizer = {.special_tokens = "eos=<|endoftext|> eot=<|user|> unk=<|endoftext|>"},
-    .has_common_keys = false,
 };
 
 }  // namespace ckpt

@@ -63,15 +63,17 @@ const Family kGptNeox = {
     .architectures = "GPTNeoXForCausalLM",
     .model_types = "gpt_neox",
     .activation = {"gelu", "hidden_act"},
-    .quirks =
-        "activation:any own_config:GPTNeoX ignores_partial_rotary_factor other_theta no_head_dim"
-        " tells:attention_bias=attn_qkv.bias vllm_name:embed_out=lm_head",
+    .traits = {.text = {.set = {kActivationAny, kIgnoresPartialRotaryFactor, kOtherTheta,
+                                kNoHeadDim},
+                        .own_config = "GPTNeoX",
+                        .told_fields = {{"attention_bias", "attn_qkv.bias"}},
+                        .vllm_names = {{"embed_out", "lm_head"}}}},
     .names = {kGptNeoxNames},
     .keys = kGptNeoxKeys,
+    .keys_around = {.has_common = false},
     .defaults = kGptNeoxDefaults,
     .parameters = {kGptNeoxRows},
     .root = "gpt_neox.",
-    .has_common_keys = false,
 };
 
 }  // namespace ckpt

@@ -153,38 +153,40 @@ constexpr Family granite(std::string_view name, const RowLists<NameRule>& names,
       .name = name,
       .architectures = "GraniteMoeHybridForCausalLM",
       .model_types = "granitemoehybrid",
-      .quirks =
-          "mamba_heads_fill_width layer_type:mamba layer_type:attention activation:silu"
-          " silu_experts needs_rope_type may_rotate_nothing slow_tokenizer_by_type"
-          " tells:mamba_conv_bias=ssm_conv1d.bias vllm_name:.mamba.=.mixer.",
+      .traits = {.text = {.set = {kMambaHeadsFillWidth, kActivationSilu, kSiluExperts,
+                                  kNeedsRopeType, kMayRotateNothing, kSlowTokenizerByType},
+                          .layer_types = {"mamba", "attention"},
+                          .told_fields = {{"mamba_conv_bias", "ssm_conv1d.bias"}},
+                          .vllm_names = {{".mamba.", ".mixer."}}}},
       .names = names,
       .keys = kGraniteKeys,
+      .keys_around = {.more = is_hybrid ? std::span<const KeyRule>(kMambaGraniteKeys)
+                                        : std::span<const KeyRule>(kAttentionGraniteKeys)},
       .defaults = kGraniteHybridDefaults,
       .parameters = {rows::kFrame, kGraniteAttention, kGraniteBias, kGraniteMamba, kGraniteExperts,
                      kGraniteSharedMlp},
-      .variants = variants,
-      .norm_groups = is_hybrid ? "mamba_n_groups" : "",
-      .ignores_head_dim = true,
-      .vocabulary_multiple = is_hybrid ? uint64_t{8} : uint64_t{1},
-      .more_keys = is_hybrid ? std::span<const KeyRule>(kMambaGraniteKeys)
-                             : std::span<const KeyRule>(kAttentionGraniteKeys),
-      .graph_constants = is_hybrid ? kUnturnedConstants : kTurnedConstants,
-      .add_graph_fields = add_mamba_head,
-      .absent_in_gguf = is_hybrid
-                            ? "max_position_embeddings (such files say 1048576, whatever the model "
-                              "was trained for)"
-                            : kAbsentInGguf,
+      .forms = {.variants = variants},
+      .sizes = {.norm_groups = is_hybrid ? "mamba_n_groups" : "",
+                .ignores_head_dim = true,
+                .vocabulary_multiple = is_hybrid ? uint64_t{8} : uint64_t{1}},
+      .graph = {.constants = is_hybrid ? kUnturnedConstants : kTurnedConstants,
+                .add_fields = add_mamba_head,
+                .absent_fields =
+                    is_hybrid
+                        ? "max_position_embeddings (such files say 1048576, whatever the model "
+                          "was trained for)"
+                        : kAbsentInGguf},
   };
 }
 constexpr Family granite3(Family made) {
   // The width of a shared MLP is the last of these keys; without experts there is none.
   const size_t keys = made.name == "granite" ? kGranite3Keys - 1 : kGranite3Keys;
   made.keys = std::span<const KeyRule>(kGraniteKeys).first(keys);
-  made.ignores_head_dim = true;
+  made.sizes.ignores_head_dim = true;
   made.tokenizer = kLlamaTokenizer;
-  made.refused_rope = "llama3";
-  made.graph_constants = kTurnedConstants;
-  made.absent_in_gguf = kAbsentInGguf;
+  made.rope.refused = "llama3";
+  made.graph.constants = kTurnedConstants;
+  made.graph.absent_fields = kAbsentInGguf;
   return made;
 }
 
@@ -209,18 +211,18 @@ const Family kGranite3 = granite3({
     .name = "granite",
     .architectures = "GraniteForCausalLM Granite4VisionForConditionalGeneration",
     .model_types = "granite granite4_vision",
-    .quirks = "activation:silu needs_rope_type slow_tokenizer_by_type",
+    .traits = {.text = {.set = {kActivationSilu, kNeedsRopeType, kSlowTokenizerByType}}},
     .names = kGraniteDenseLists,
     .defaults = std::span<const ClassDefault>(kGranite3Defaults).first(kGranite3DenseDefaults),
     .parameters = rows::kLlamaRules,
-    .variants = kGranite3Variants,
+    .forms = {.variants = kGranite3Variants},
 });
 
 const Family kGranite3Moe = granite3({
     .name = "granitemoe",
     .architectures = "GraniteMoeForCausalLM",
     .model_types = "granitemoe",
-    .quirks = "needs_rope_type slow_tokenizer_by_type",
+    .traits = {.text = {.set = {kNeedsRopeType, kSlowTokenizerByType}}},
     .names = kGraniteLists,
     .defaults = kGranite3Defaults,
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, kGraniteExperts},
@@ -230,7 +232,8 @@ const Family kGranite3Shared = granite3({
     .name = "granitemoe",
     .architectures = "GraniteMoeSharedForCausalLM",
     .model_types = "granitemoeshared",
-    .quirks = "activation:silu silu_experts needs_rope_type slow_tokenizer_by_type",
+    .traits = {.text = {.set = {kActivationSilu, kSiluExperts, kNeedsRopeType,
+                                kSlowTokenizerByType}}},
     .names = kGraniteLists,
     .defaults = kGranite3Defaults,
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, kGraniteExperts,

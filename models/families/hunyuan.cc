@@ -69,9 +69,8 @@ const Family kHunyuanDense = {
     .names = {kHunyuanNames, rows::kCommonNames},
     .keys = kHunyuanKeys,
     .defaults = kHunyuanDefaults,
-    .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, kHunyuanNorms,
-                   rows::kMlp},
-    .drops_tied_head = true,
+    .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, kHunyuanNorms, rows::kMlp},
+    .head = {.is_dropped_if_tied = true},
     .tokenizer = {.ends_by_generation = true},
 };
 
@@ -82,9 +81,8 @@ const Family kHunyuanVl = {
     .names = {kHunyuanNames, rows::kCommonNames},
     .keys = kHunyuanVlKeys,
     .defaults = kHunyuanDefaults,
-    .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, kHunyuanNorms,
-                   rows::kMlp},
-    .drops_tied_head = true,
+    .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, kHunyuanNorms, rows::kMlp},
+    .head = {.is_dropped_if_tied = true},
     .tokenizer = {.ends_by_generation = true},
 };
 
@@ -97,7 +95,7 @@ const Family kHunyuanMoe = {
     .defaults = kHunyuanMoeDefaults,
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, kHunyuanNorms,
                    rows::kExpertProjections, kHunyuanExperts},
-    .drops_tied_head = true,
+    .head = {.is_dropped_if_tied = true},
     .tokenizer = {.ranks = "hunyuan",
                   .ranks_file = "hy.tiktoken",
                   .ranked_specials = "<|endoftext|> <|startoftext|> <|bos|> <|eos|> <|pad|>",

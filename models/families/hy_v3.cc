@@ -55,7 +55,7 @@ const Family kHyV3 = {
     .name = "hy_v3",
     .architectures = "HYV3ForCausalLM",
     .model_types = "hy_v3",
-    .quirks = "lists_mlp_types",
+    .traits = {.text = {.set = {kListsMlpTypes}}},
     .names = {kHyV3Names, rows::kNextnNames, rows::kExpertNames, rows::kCommonNames},
     .keys = kHyV3Keys,
     .defaults = kHyV3Defaults,

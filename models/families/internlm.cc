@@ -55,7 +55,7 @@ const Family kInternLm3 = {
     .name = "llama",
     .architectures = "InternLM3ForCausalLM",
     .model_types = "internlm3",
-    .quirks = "activation:silu",
+    .traits = {.text = {.set = {kActivationSilu}}},
     .names = rows::kPairLists,
     .keys = rows::kLlamaKeys,
     .defaults = kInternLm3Defaults,

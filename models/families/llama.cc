@@ -26,12 +26,13 @@ const Family kLlama = {
     .architectures = "LlamaForCausalLM LLaMAForCausalLM",
     .headless = "LlamaModel",
     .model_types = "llama",
-    .quirks = "text_class only_silu theta_outside norms_feed_linears torchtitan_pairs",
+    .traits = {.text = {.set = {kTextClass, kOnlySilu, kThetaOutside, kNormsFeedLinears,
+                                kTorchtitanPairs}}},
     .names = rows::kPairLists,
     .keys = rows::kLlamaKeys,
     .defaults = kLlamaDefaults,
+    .rope = {.has_factors = true},
     .parameters = rows::kLlamaRules,
-    .has_rope_factors = true,
     .tokenizer = kLlamaTokenizer,
 };
 

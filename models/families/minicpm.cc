@@ -29,8 +29,8 @@ const Family kMiniCpm = {
     .names = rows::kPairLists,
     .keys = kMiniCpmKeys,
     .defaults = kMiniCpmDefaults,
+    .rope = {.is_long = true},
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kMlp},
-    .has_long_rope = true,
     .tokenizer = {.piece_file = PieceFile::kRequired},
 };
 

@@ -129,17 +129,17 @@ const Family kMiniMaxM2 = {
     .name = "minimax-m2",
     .architectures = "MiniMaxM2ForCausalLM",
     .model_types = "minimax_m2",
-    .quirks = "vllm_name:.block_sparse_moe.=.mlp. float_router",
+    .traits = {.text = {.set = {kFloatRouter}, .vllm_names = {{".block_sparse_moe.", ".mlp."}}}},
     .names = {kMiniMaxM2Names, rows::kSparseMoeNames, rows::kCommonNames},
     .keys = kMiniMaxM2Keys,
     .defaults = kMiniMaxM2Defaults,
     .parameters = {rows::kFrame, rows::kAttention, rows::kWideAttentionNorms,
                    std::span(rows::kSparseMoe).first(1),  // the router
                    kMiniMaxM2Router, std::span(rows::kSparseMoe).subspan(1)},
-    .graph_constants = {{"scoring_func", "\"sigmoid\""},
-                        {"use_routing_bias", "true"},
-                        {"use_qk_norm", "true"},
-                        {"qk_norm_type", "\"per_layer\""}},
+    .graph = {.constants = {{"scoring_func", "\"sigmoid\""},
+                            {"use_routing_bias", "true"},
+                            {"use_qk_norm", "true"},
+                            {"qk_norm_type", "\"per_layer\""}}},
 };
 
 const Family kMiniMaxM3 = {
@@ -150,16 +150,16 @@ const Family kMiniMaxM3 = {
     .names = {kMiniMaxM3Names, kMiniMaxM2Names, rows::kSparseMoeNames, rows::kSharedMoeNames,
               rows::kCommonNames},
     .keys = kMiniMaxM3Keys,
+    .keys_around = {.own_spellings = "dense_intermediate_size num_local_experts scoring_func"},
     .defaults = kMiniMaxM3Defaults,
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionNorms, kMiniMaxM3Dense,
                    kMiniMaxM3Sparse},
-    .graph_constants = {{"use_gemma_norm", "true"},
-                        {"use_qk_norm", "true"},
-                        {"qk_norm_type", "\"per_head\""},
-                        {"swiglu_alpha", "1.702"},
-                        {"swiglu_limit", "7.0"}},
-    .add_graph_fields = add_minimax_m3_fields,
-    .own_spellings = "dense_intermediate_size num_local_experts scoring_func",
+    .graph = {.constants = {{"use_gemma_norm", "true"},
+                            {"use_qk_norm", "true"},
+                            {"qk_norm_type", "\"per_head\""},
+                            {"swiglu_alpha", "1.702"},
+                            {"swiglu_limit", "7.0"}},
+              .add_fields = add_minimax_m3_fields},
 };
 
 }  // namespace ckpt

@@ -51,10 +51,10 @@ constexpr Family mistral3(Family made) {
   made.names = rows::kPairLists;
   made.keys = kMistral3Keys;
   made.parameters = rows::kLlamaRules;
-  made.has_rope_factors = true;
+  made.rope.has_factors = true;
   made.tokenizer = kLlamaTokenizer;
-  made.add_graph_fields = add_mscale;
-  made.absent_in_gguf = "mscale (1, as llama.cpp computes such files)";
+  made.graph.add_fields = add_mscale;
+  made.graph.absent_fields = "mscale (1, as llama.cpp computes such files)";
   return made;
 }
 
@@ -73,49 +73,49 @@ const Family kMistral = {
     .architectures = "MistralForCausalLM",
     .headless = "MistralModel",
     .model_types = "mistral",
-    .quirks =
-        "text_class only_silu asks_nothing_of_rope theta_outside biases_in_vllm norms_feed_linears",
+    .traits = {.text = {.set = {kTextClass, kOnlySilu, kAsksNothingOfRope, kThetaOutside,
+                                kBiasesInVllm, kNormsFeedLinears}}},
     .names = rows::kPairLists,
     .keys = rows::kLlamaKeys,
     .defaults = kMistralDefaults,
+    .rope = {.has_factors = true},
     .parameters = rows::kLlamaRules,  // whose biases vLLM's class alone has
-    .has_rope_factors = true,
     .tokenizer = kLlamaTokenizer,
 };
 
 const Family kMinistral3 = mistral3({
     .architectures = "Ministral3ForCausalLM",
     .model_types = "ministral3",
-    .quirks = "activation:silu biases_in_vllm",
+    .traits = {.text = {.set = {kActivationSilu, kBiasesInVllm}}},
     .defaults = kMinistral3Defaults,
-    .default_rope =
-        R"({"rope_type": "yarn", "rope_theta": 1000000.0, "factor": 16.0,
+    .rope = {.by_default = R"({"rope_type": "yarn", "rope_theta": 1000000.0, "factor": 16.0,
             "original_max_position_embeddings": 16384, "beta_fast": 32.0, "beta_slow": 1.0,
-            "mscale_all_dim": 1.0, "mscale": 1.0, "llama_4_scaling_beta": 0.1})",
+            "mscale_all_dim": 1.0, "mscale": 1.0, "llama_4_scaling_beta": 0.1})"},
 });
 
 const Family kMistral3 = mistral3({
     .architectures = "Mistral3ForConditionalGeneration",
     .model_types = "mistral3",
-    .quirks = "ties_outside vision_activation:gated projector_activation looks_up_parts"
-              " norms_feed_linears",
+    .traits = {.text = {.set = {kTiesOutside, kVisionActivationGated, kProjectorActivation,
+                                kLooksUpParts, kNormsFeedLinears}}},
     .defaults = kMistralDefaults,
-    .variants = kMistral3Variants,
+    .forms = {.variants = kMistral3Variants},
 });
 
 const Family kLlava = {
     .name = "llama",
-    .architectures = "LlavaForConditionalGeneration VoxtralForConditionalGeneration"
-                     " VLlama3ForCausalLM",
+    .architectures =
+        "LlavaForConditionalGeneration VoxtralForConditionalGeneration"
+        " VLlama3ForCausalLM",
     .model_types = "llava voxtral smolvlm idefics3",
-    .shared_quirks = "looks_up_parts",
+    .traits = {.both = {.set = {kLooksUpParts}}},
     .names = rows::kPairLists,
     .keys = rows::kLlamaKeys,
     .defaults = kMistralDefaults,
+    .rope = {.has_factors = true},
     .parameters = rows::kLlamaRules,
     .is_partial = true,  // wrappers hold vision towers of several classes
-    .variants = kLlavaVariants,
-    .has_rope_factors = true,
+    .forms = {.variants = kLlavaVariants},
     .tokenizer = kLlamaTokenizer,
 };
 
@@ -123,14 +123,14 @@ const Family kMixtral = {
     .name = "llama",
     .architectures = "MixtralForCausalLM",
     .model_types = "mixtral",
-    .quirks =
-        "own_config:Mixtral asks_nothing_of_rope theta_outside norms_feed_linears"
-        " experts_under_mlp",
+    .traits = {.text = {.set = {kAsksNothingOfRope, kThetaOutside, kNormsFeedLinears,
+                                kExpertsUnderMlp},
+                        .own_config = "Mixtral"}},
     .names = {rows::kPairNames, rows::kSparseMoeNames, rows::kCommonNames},
     .keys = rows::kLlamaKeys,
     .defaults = kMixtralDefaults,
+    .rope = {.has_factors = true},
     .parameters = {rows::kFrame, rows::kAttention, rows::kSparseMoe},
-    .has_rope_factors = true,
     .tokenizer = kLlamaTokenizer,
 };
 

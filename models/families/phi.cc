@@ -132,47 +132,45 @@ const Family kPhi2 = {
     .architectures = "PhiForCausalLM",
     .model_types = "phi",
     .activation = {"gelu_new", "hidden_act"},
-    .quirks =
-        "shares_no_key_heads activation:any width_of_up mlp_beside_attention"
-        " transformers_alone:.q_layernorm. transformers_alone:.k_layernorm.",
+    .traits = {.text = {.set = {kSharesNoKeyHeads, kActivationAny, kWidthOfUp, kMlpBesideAttention},
+                        .only_in_transformers = {".q_layernorm.", ".k_layernorm."}}},
     .names = {kPhi2Names, rows::kCommonNames},
     .keys = kPhi2Keys,
+    .keys_around = {.has_common = false},
     .defaults = kPhi2Defaults,
     .parameters = {kPhi2Rows, rows::kQkvBias, kPhi2Norms},
-    .has_common_keys = false,
-    .absent_in_gguf = "rope_theta (10000)",
+    .graph = {.absent_fields = "rope_theta (10000)"},
 };
 
 const Family kPhi3 = {
     .name = "phi3",
     .architectures = "Phi3ForCausalLM",
     .model_types = "phi3",
-    .quirks = "activation:silu rope_of_three_fields theta_outside biases_in_vllm",
+    .traits = {.text = {.set = {kActivationSilu, kRopeOfThreeFields, kThetaOutside,
+                                kBiasesInVllm}}},
     .names = {kPhi3Names, rows::kCommonNames},
     .keys = kPhi3Keys,
+    .keys_around = {.early = kPhi3EarlyKeys, .has_common = false},
     .defaults = kPhi3Defaults,
+    .rope = {.is_long = true},
     .parameters = {rows::kFrame, kFusedLayer, kFusedBias},
-    .has_long_rope = true,
     .tokenizer = {.piece_file = PieceFile::kRequired, .keeps_added_texts = true},
-    .has_common_keys = false,
-    .early_keys = kPhi3EarlyKeys,
 };
 
 const Family kPhiMoe = {
     .name = "phimoe",
     .architectures = "PhiMoEForCausalLM",
     .model_types = "phimoe",
-    .quirks = "computes_mscales tells:lm_head_bias=output.bias",
+    .traits = {.text = {.set = {kComputesMscales},
+                        .told_fields = {{"lm_head_bias", "output.bias"}}}},
     .names = {rows::kSparseMoeNames, rows::kCommonNames},
     .keys = kPhi3Keys,
+    .keys_around = {.early = kPhi3EarlyKeys, .has_common = false, .more = kPhiMoeKeys},
     .defaults = kPhiMoeDefaults,
+    .rope = {.is_long = true},
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, kPhiMoeRows,
                    rows::kSparseMoe},
-    .more_keys = kPhiMoeKeys,
-    .has_long_rope = true,
     .tokenizer = {.piece_file = PieceFile::kRequired, .keeps_added_texts = true},
-    .has_common_keys = false,
-    .early_keys = kPhi3EarlyKeys,
 };
 
 }  // namespace ckpt

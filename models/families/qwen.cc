@@ -43,19 +43,19 @@ constexpr ClassDefault kQwen3MoeDefaults[] = {
 
 constexpr Family qwen3(Family made) {
   made.name = "qwen3";
-  made.quirks =
-      "slides_in_all_or_none text_class only_silu counts_layers_by_default theta_outside"
-      " norms_feed_linears torchtitan";
+  made.traits.text = {.set = {kSlidesInAllOrNone, kTextClass, kOnlySilu, kCountsLayersByDefault,
+                              kThetaOutside, kNormsFeedLinears, kTorchtitan}};
   made.defaults = kQwen3Defaults;
   made.parameters = rows::kQwen3Rules;
   made.has_bare_names = true;
   made.tokenizer = {.piece_file = PieceFile::kPreferred};
-  made.window_period = 1;
+  made.windows.period = 1;
   return made;
 }
 constexpr Family kQwen3TiedReranker = qwen3(rows::reranker({}, true));
 constexpr FamilyVariant kQwen3Rerankers[] = {{rows::ties_head, &kQwen3TiedReranker}};
-constexpr Family kQwen3Reranker = qwen3(rows::reranker({.variants = kQwen3Rerankers}, false));
+constexpr Family kQwen3Reranker =
+    qwen3(rows::reranker({.forms = {.variants = kQwen3Rerankers}}, false));
 
 }  // namespace
 
@@ -63,32 +63,33 @@ const Family kQwen2 = {
     .name = "qwen2",
     .architectures = "Qwen2ForCausalLM Qwen2Model",
     .model_types = "qwen2",
-    .quirks =
-        "slides_in_all_or_none text_class only_silu counts_layers_by_default theta_outside"
-        " norms_feed_linears tokenizer_class:Qwen2",
+    .traits = {.text = {.set = {kSlidesInAllOrNone, kTextClass, kOnlySilu, kCountsLayersByDefault,
+                                kThetaOutside, kNormsFeedLinears},
+                        .tokenizer_class = "Qwen2"}},
     .names = {rows::kCommonNames},
     .keys = rows::kPoolingKeys,
     .defaults = kQwen2Defaults,
     .parameters = rows::kQwen2Rules,
     .has_bare_names = true,
     .tokenizer = {.piece_file = PieceFile::kPreferred},
-    .window_period = 1,
+    .windows = {.period = 1},
 };
 
 const Family kQwen2Moe = {
     .name = "qwen2moe",
     .architectures = "Qwen2MoeForCausalLM",
     .model_types = "qwen2_moe",
-    .quirks = "only_silu own_config:Qwen2Moe theta_outside norms_feed_linears",
+    .traits = {.text = {.set = {kOnlySilu, kThetaOutside, kNormsFeedLinears},
+                        .own_config = "Qwen2Moe"}},
     .names = rows::kExpertLists,
     .keys = rows::kQwenExpertKeys,
     .defaults = kQwen2MoeDefaults,
     .parameters = {rows::kFrame, rows::kAttention, rows::kQkvBias, rows::kMlp, rows::kExperts,
                    rows::kSharedExpert},
-    .graph_constants = {{"norm_topk_prob", "false"},
-                        {"decoder_sparse_step", "1"},
-                        {"mlp_only_layers", "[]"}},
-    .window_period = 1,
+    .graph = {.constants = {{"norm_topk_prob", "false"},
+                            {"decoder_sparse_step", "1"},
+                            {"mlp_only_layers", "[]"}}},
+    .windows = {.period = 1},
 };
 
 const Family kQwen3 = qwen3({
@@ -96,22 +97,23 @@ const Family kQwen3 = qwen3({
     .model_types = "qwen3",
     .names = {rows::kCommonNames},
     .keys = rows::kPoolingKeys,
-    .reranker = &kQwen3Reranker,
+    .forms = {.reranker = &kQwen3Reranker},
 });
 
 const Family kQwen3Moe = {
     .name = "qwen3moe",
     .architectures = "Qwen3MoeForCausalLM",
     .model_types = "qwen3_moe",
-    .quirks =
-        "only_silu silu_experts own_config:Qwen3Moe theta_outside norms_feed_linears torchtitan",
+    .traits = {.text = {.set = {kOnlySilu, kSiluExperts, kThetaOutside, kNormsFeedLinears,
+                                kTorchtitan},
+                        .own_config = "Qwen3Moe"}},
     .names = rows::kExpertLists,
     .keys = rows::kQwenExpertKeys,
     .defaults = kQwen3MoeDefaults,
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionNorms, rows::kAttentionBias,
                    rows::kMlp, rows::kExperts},
-    .graph_constants = rows::kExpertConstants,
-    .window_period = 1,
+    .graph = {.constants = rows::kExpertConstants},
+    .windows = {.period = 1},
 };
 
 }  // namespace ckpt

@@ -143,13 +143,14 @@ constexpr ClassDefault kQwen3NextDefaults[] = {
 // clang-format on
 
 constexpr Family qwen35(Family made) {
-  made.shared_quirks =
-      "delta_class strict_tower rotates:0.25 theta_inside full_attention_interval deepstack_list"
-      " float_router splits_marks takes_wrapper_names nested_text folds_norms_as_plain"
-      " transformers_alone:_proj.bias";
+  made.traits.both = {
+      .set = {kDeltaClass, kStrictTower, kThetaInside, kFullAttentionInterval, kDeepstackList,
+              kFloatRouter, kSplitsMarks, kTakesWrapperNames, kNestedText, kFoldsNormsAsPlain},
+      .rotated_share = 0.25,
+      .only_in_transformers = {"_proj.bias"}};
   made.keys = kDeltaKeys;
-  made.more_keys = kQwen35Keys;
-  made.has_mtp = true;
+  made.keys_around.more = kQwen35Keys;
+  made.drafts.are_outside = true;
   return made;
 }
 
@@ -159,10 +160,11 @@ const Family kQwen35 = qwen35({
     .name = "qwen35",
     .architectures = "Qwen3_5ForCausalLM Qwen3_5ForConditionalGeneration",
     .model_types = "qwen3_5_text qwen3_5",
-    .quirks = "travels_alone only_silu counts_layers_by_default own_config:Qwen3_5"
-              " norms_feed_linears",
-    .wrapper_quirks = "flat_wrapper tokenizer_by_type"
-                      " processor_tokenizer:Qwen2TokenizerFast",
+    .traits = {.text = {.set = {kTravelsAlone, kOnlySilu, kCountsLayersByDefault,
+                                kNormsFeedLinears},
+                        .own_config = "Qwen3_5"},
+               .wrapper = {.set = {kFlatWrapper, kTokenizerByType},
+                           .processor_tokenizer = "Qwen2TokenizerFast"}},
     .names = {kAddedOneNames, kQwen35Names, rows::kNextnNames, rows::kCommonNames},
     .defaults = kQwen35Defaults,
     .parameters = {rows::kFrame, kGatedAttention, kDeltaInputs, kDeltaAttention, rows::kMlp},
@@ -182,7 +184,7 @@ const Family kMiniCpmV46 = [] {
       .nextn = NextnLayers::kKept,
       .left_out_start = "model.merger. mtp.",
   });
-  made.has_mtp = false;
+  made.drafts.are_outside = false;
   return made;
 }();
 
@@ -190,9 +192,10 @@ const Family kQwen35Moe = qwen35({
     .name = "qwen35moe",
     .architectures = "Qwen3_5MoeForCausalLM Qwen3_5MoeForConditionalGeneration",
     .model_types = "qwen3_5_moe_text qwen3_5_moe",
-    .quirks = "travels_alone only_silu counts_layers_by_default own_config:Qwen3_5Moe"
-              " experts_alone stacked_experts norms_feed_linears",
-    .wrapper_quirks = "flat_wrapper processor_tokenizer:Qwen2TokenizerFast",
+    .traits = {.text = {.set = {kTravelsAlone, kOnlySilu, kCountsLayersByDefault, kExpertsAlone,
+                                kStackedExperts, kNormsFeedLinears},
+                        .own_config = "Qwen3_5Moe"},
+               .wrapper = {.set = {kFlatWrapper}, .processor_tokenizer = "Qwen2TokenizerFast"}},
     .names = {kAddedOneNames, kQwen35Names, rows::kNextnNames, rows::kExpertNames,
               rows::kCommonNames},
     .defaults = kQwen35MoeDefaults,
@@ -204,17 +207,17 @@ const Family kQwen3Next = {
     .name = "qwen3next",
     .architectures = "Qwen3NextForCausalLM",
     .model_types = "qwen3_next",
-    .quirks =
-        "only_silu own_config:Qwen3Next needs_rope_type norms_feed_linears"
-        " transformers_alone:_proj.bias",
+    .traits = {.text = {.set = {kOnlySilu, kNeedsRopeType, kNormsFeedLinears},
+                        .own_config = "Qwen3Next",
+                        .only_in_transformers = {"_proj.bias"}}},
     .names = {kAddedOneNames, kQwen3NextNames, rows::kNextnNames, rows::kExpertNames,
               rows::kCommonNames},
     .keys = kDeltaKeys,
     .defaults = kQwen3NextDefaults,
     .parameters = {rows::kFrame, kGatedAttention, kQwen3NextLinear, kDeltaAttention, rows::kMlp,
                    rows::kExperts, rows::kSharedExpert},
-    .has_mtp = true,
-    .graph_constants = rows::kExpertConstants,
+    .drafts = {.are_outside = true},
+    .graph = {.constants = rows::kExpertConstants},
 };
 
 }  // namespace ckpt

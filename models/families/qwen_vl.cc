@@ -51,11 +51,11 @@ constexpr ClassDefault kQwen3VlDefaults[] = {
 
 constexpr Family qwen2_vl(Family made) {
   made.name = "qwen2vl";
-  made.quirks = "slides_in_all_or_none activation:silu takes_mrope norms_feed_linears";
+  made.traits.text = {.set = {kSlidesInAllOrNone, kActivationSilu, kTakesMrope, kNormsFeedLinears}};
   made.names = {rows::kCommonNames};
   made.defaults = kQwen2VlDefaults;
   made.parameters = rows::kQwen2Rules;
-  made.window_period = 1;
+  made.windows.period = 1;
   made.tokenizer = {.piece_file = PieceFile::kPreferred};
   return made;
 }
@@ -65,16 +65,14 @@ constexpr Family qwen3_vl_moe(Family made) {
   made.name = "qwen3vlmoe";
   made.architectures = "Qwen3VLMoeForConditionalGeneration";
   made.model_types = "qwen3_vl_moe_text qwen3_vl_moe";
-  made.quirks =
-      "activation:silu silu_experts needs_rope_type stacked_experts exchanged_experts"
-      " norms_feed_linears";
-  made.wrapper_quirks =
-      "vision_activation:exact exchanged_experts"
-      " processor_tokenizer:Qwen2TokenizerFast nested_text";
+  made.traits.text = {.set = {kActivationSilu, kSiluExperts, kNeedsRopeType, kStackedExperts,
+                              kExchangedExperts, kNormsFeedLinears}};
+  made.traits.wrapper = {.set = {kVisionActivationExact, kExchangedExperts, kNestedText},
+                         .processor_tokenizer = "Qwen2TokenizerFast"};
   made.keys = rows::kQwenExpertKeys;
-  made.more_keys = kDeepstackKeys;
+  made.keys_around.more = kDeepstackKeys;
   made.defaults = kQwen3VlMoeDefaults;
-  made.graph_constants = rows::kExpertConstants;
+  made.graph.constants = rows::kExpertConstants;
   return made;
 }
 
@@ -87,35 +85,34 @@ const Family kQwen3VlMoeTurned = qwen3_vl_moe({
 
 constexpr Family qwen3_vl(Family made) {
   made.name = "qwen3vl";
-  made.quirks = "activation:silu needs_rope_type norms_feed_linears";
-  made.wrapper_quirks =
-      "vision_activation:exact processor_tokenizer:Qwen2TokenizerFast nested_text";
+  made.traits.text = {.set = {kActivationSilu, kNeedsRopeType, kNormsFeedLinears}};
+  made.traits.wrapper = {.set = {kVisionActivationExact, kNestedText},
+                         .processor_tokenizer = "Qwen2TokenizerFast"};
   made.defaults = kQwen3VlDefaults;
   made.parameters = rows::kQwen3Rules;
-  made.more_keys = kDeepstackKeys;
+  made.keys_around.more = kDeepstackKeys;
   made.tokenizer = {.piece_file = PieceFile::kPreferred};
   return made;
 }
 constexpr Family kQwen3VlTiedReranker = qwen3_vl(rows::reranker({}, true));
 constexpr FamilyVariant kQwen3VlRerankers[] = {{rows::ties_head, &kQwen3VlTiedReranker}};
 constexpr Family kQwen3VlReranker =
-    qwen3_vl(rows::reranker({.variants = kQwen3VlRerankers}, false));
+    qwen3_vl(rows::reranker({.forms = {.variants = kQwen3VlRerankers}}, false));
 
 }  // namespace
 
 const Family kQwen2Vl = qwen2_vl({
     .architectures = "Qwen2VLForConditionalGeneration",
     .model_types = "qwen2_vl_text qwen2_vl",
-    .wrapper_quirks = "activation:silu takes_mrope"
-                      " processor_tokenizer:Qwen2TokenizerFast",
+    .traits = {.wrapper = {.set = {kActivationSilu, kTakesMrope},
+                           .processor_tokenizer = "Qwen2TokenizerFast"}},
 });
 
 const Family kQwen25Vl = qwen2_vl({
     .architectures = "Qwen2_5_VLForConditionalGeneration",
     .model_types = "qwen2_5_vl_text qwen2_5_vl",
-    .wrapper_quirks =
-        "activation:silu takes_mrope vision_activation:gated"
-        " processor_tokenizer:Qwen2TokenizerFast",
+    .traits = {.wrapper = {.set = {kActivationSilu, kTakesMrope, kVisionActivationGated},
+                           .processor_tokenizer = "Qwen2TokenizerFast"}},
 });
 
 const Family kQwen3Vl = qwen3_vl({
@@ -123,14 +120,14 @@ const Family kQwen3Vl = qwen3_vl({
     .model_types = "qwen3_vl_text qwen3_vl",
     .names = {rows::kCommonNames},
     .keys = rows::kPoolingKeys,
-    .reranker = &kQwen3VlReranker,
+    .forms = {.reranker = &kQwen3VlReranker},
 });
 
 const Family kQwen3VlMoe = qwen3_vl_moe({
     .names = {kQwen3VlMoeNames, rows::kExpertNames, rows::kCommonNames},
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionNorms, rows::kAttentionBias,
                    rows::kMlp, std::span(rows::kExperts).first(4), kQwen3VlStacks},
-    .turned = &kQwen3VlMoeTurned,
+    .forms = {.turned = &kQwen3VlMoeTurned},
 });
 
 }  // namespace ckpt

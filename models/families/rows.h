@@ -16,6 +16,7 @@ using enum Change;
 using enum KeySource;
 using enum MetaType;
 using enum ServerCut;
+using enum ModelTrait;
 inline constexpr ReadBy kInKeys = ReadBy::kKeys, kInShapes = ReadBy::kShapes;
 
 // As Llama's class reads them.

@@ -26,7 +26,7 @@ const Family kSeedOss = {
     .name = "seed_oss",
     .architectures = "SeedOssForCausalLM",
     .model_types = "seed_oss",
-    .quirks = "always_biases_qkv activation:silu",
+    .traits = {.text = {.set = {kAlwaysBiasesQkv, kActivationSilu}}},
     .names = {rows::kNormBehindName, rows::kCommonNames},
     .defaults = kSeedOssDefaults,
     .parameters = {rows::kFrame, rows::kAttention, rows::kQkvAttentionBias, kSeedOssOutputBias,

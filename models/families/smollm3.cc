@@ -22,14 +22,14 @@ const Family kSmolLm3 = {
     .name = "smollm3",
     .architectures = "SmolLM3ForCausalLM",
     .model_types = "smollm3",
-    .quirks = "lists_rotating_layers activation:silu",
+    .traits = {.text = {.set = {kListsRotatingLayers, kActivationSilu}}},
     .names = rows::kPairLists,
     .keys = rows::kLlamaKeys,
     .defaults = kSmolLm3Defaults,
+    .rope = {.has_factors = true},
     .parameters = rows::kLlamaRules,
-    .has_rope_factors = true,
     .tokenizer = kLlamaTokenizer,
-    .graph_constants = {{"no_rope_layer_interval", "4"}},
+    .graph = {.constants = {{"no_rope_layer_interval", "4"}}},
 };
 
 }  // namespace ckpt

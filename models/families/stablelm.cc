@@ -54,16 +54,17 @@ const Family kStableLm = {
     .name = "stablelm",
     .architectures = "StableLmForCausalLM",
     .model_types = "stablelm",
-    .quirks =
-        "ignores_parallel_residual tells:use_qkv_bias=attn_q.bias vllm_name:.q_proj=.qkv_proj"
-        " vllm_name:.gate_proj=.gate_up_proj transformers_alone:_layernorm.norms.",
+    .traits = {.text = {.set = {kIgnoresParallelResidual},
+                        .told_fields = {{"use_qkv_bias", "attn_q.bias"}},
+                        .only_in_transformers = {"_layernorm.norms."},
+                        .vllm_names = {{".q_proj", ".qkv_proj"}, {".gate_proj", ".gate_up_proj"}}}},
     .names = {rows::kCommonNames},
     .keys = kStableLmKeys,
+    .keys_around = {.has_common = false},
     .defaults = kStableLmDefaults,
     .parameters = {kStableLmFrame, std::span(kStableLmBias).first(3), kStableLmNorms,
                    rows::kAttention, rows::kMlp},
-    .has_common_keys = false,
-    .absent_in_gguf = "rope_theta (10000)",
+    .graph = {.absent_fields = "rope_theta (10000)"},
 };
 
 }  // namespace ckpt

@@ -41,11 +41,13 @@ const Family kStarcoder2 = {
     .architectures = "Starcoder2ForCausalLM",
     .model_types = "starcoder2",
     .activation = {"gelu_pytorch_tanh", "hidden_act"},
-    .quirks = "activation:any theta_outside tells:use_bias=attn_q.bias vllm_name:.q_proj=.qkv_proj",
+    .traits = {.text = {.set = {kActivationAny, kThetaOutside},
+                        .told_fields = {{"use_bias", "attn_q.bias"}},
+                        .vllm_names = {{".q_proj", ".qkv_proj"}}}},
     .names = {kStarcoder2Names, rows::kCommonNames},
     .defaults = kStarcoder2Defaults,
     .parameters = {rows::kFrame, rows::kAttention, kStarcoder2Rows},
-    .absent_in_gguf = "sliding_window (none)",
+    .graph = {.absent_fields = "sliding_window (none)"},
 };
 
 }  // namespace ckpt

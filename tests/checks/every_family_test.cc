@@ -36,7 +36,7 @@ std::string reported_severity(const Family& family, const std::string& profile,
 
 TEST(EveryFamily, WithoutAHeadInAGgufMayNotBringAnother) {
   for (const Family* family : families()) {
-    if (family->has_gguf_head) continue;
+    if (family->head.is_in_gguf) continue;
     const auto said = [&](const AnyJson& tie, bool has_head) {
       return reported_severity(*family, "llama.cpp", "C10", {{"tie_word_embeddings", tie}},
                                has_head);
@@ -70,7 +70,7 @@ TEST(EveryFamily, GivesAGgufAHeadExactlyWhereLlamaCppReadsOne) {
     const bool reads_head = std::ranges::any_of(file->rows, [](std::span<const GgufRow> rows) {
       return std::ranges::find(rows, "output.weight", &GgufRow::name) != rows.end();
     });
-    EXPECT_EQ(family->has_gguf_head, reads_head) << family->name;
+    EXPECT_EQ(family->head.is_in_gguf, reads_head) << family->name;
   }
 }
 
@@ -106,7 +106,7 @@ TEST(EveryFamily, HasOneActivationThatOtherProgramsTakeForGranted) {
 
 TEST(EveryFamily, HasOnlyTypesOfRopeThatTheProgramHas) {
   for (const Family* family : families()) {
-    const bool rotates = !has_word(family->quirks, "may_rotate_nothing");
+    const bool rotates = !family->traits.text.has(ModelTrait::kMayRotateNothing);
     const auto said = [&](const char* profile, const char* place, const AnyJson& rope) {
       return reported_severity(*family, profile, "C17", {{place, rope}});
     };
@@ -129,8 +129,8 @@ TEST(EveryFamily, HasOnlyTypesOfRopeThatTheProgramHas) {
 
 TEST(EveryFamily, NeedsABaseOfItsRope) {
   for (const Family* family : families()) {
-    const bool reads_none = has_word(family->quirks, "may_rotate_nothing") ||
-                            has_word(family->quirks, "other_theta");
+    const bool reads_none = family->traits.text.has(ModelTrait::kMayRotateNothing) ||
+                            family->traits.text.has(ModelTrait::kOtherTheta);
     for (const char* profile : {"transformers-4.57", "transformers-5"}) {
       EXPECT_EQ(reported_severity(*family, profile, "C25", {{"rope_theta", nullptr}}),
                 reads_none ? "" : "unloaded")

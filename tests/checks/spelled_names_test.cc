@@ -66,7 +66,7 @@ std::vector<std::string> differences(const Family& family, const std::set<std::s
   model.format = "safetensors";
   model.set_document("config.json", config.dump());
   ModelForm form;
-  form.has_mtp = family.has_mtp || family.has_nextn;
+  form.has_mtp = family.drafts.are_outside || family.has_nextn;
   for (const char* layer : {"model.layers.0", "model.layers.1", "model.layers.2", "mtp.layers.0"}) {
     (stacked.contains(layer) ? form.stacked : form.listed).insert(layer);
   }

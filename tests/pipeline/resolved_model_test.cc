@@ -192,7 +192,7 @@ std::vector<DefaultField> default_fields(const TestModel& model) {
   const Family* table = nullptr;
   for (const Family* family : families()) {
     const std::string name = model.config["architectures"][0].get<std::string>();
-    const bool is_bare = has_word(family->bare_types, text_in(text, "model_type"));
+    const bool is_bare = has_word(family->traits.bare_types, text_in(text, "model_type"));
     if (has_word(family->architectures, name) && !is_bare && table == nullptr) table = family;
   }
   std::vector<DefaultField> out;

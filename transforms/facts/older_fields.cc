@@ -10,7 +10,8 @@ namespace {
 
 void add_activation(JsonText& level) {
   const bool is_gelu = level.find_text("hidden_activation") == "gelu_pytorch_tanh";
-  const bool has_two = has_quirk(level.find_text("model_type").value_or(""), "two_activations");
+  const bool has_two =
+      has_trait(level.find_text("model_type").value_or(""), ModelTrait::kTwoActivations);
   if (!is_gelu || !has_two || level.find("hidden_act") != nullptr) return;
   level.set_sorted("hidden_act", JsonText::text("gelu_pytorch_tanh"));
 }
@@ -91,7 +92,8 @@ void fix_vision(JsonText& config) {
   JsonText* vision = config.find_object("vision_config");
   if (vision == nullptr) return;
   const std::string wrapper = config.find_text("model_type").value_or("");
-  if (has_quirk(wrapper, "deepstack_list") && vision->find("deepstack_visual_indexes") == nullptr) {
+  if (has_trait(wrapper, ModelTrait::kDeepstackList) &&
+      vision->find("deepstack_visual_indexes") == nullptr) {
     vision->set_sorted("deepstack_visual_indexes", JsonText::array());
   }
   JsonText* rope = vision->find("rope_parameters");

@@ -15,7 +15,8 @@ constexpr std::string_view kConfig = "config.json";
 constexpr std::string_view kGeneration = "generation_config.json";
 
 void add_interval(JsonText& text) {
-  if (!has_quirk(text.find_text("model_type").value_or(""), "full_attention_interval")) return;
+  if (!has_trait(text.find_text("model_type").value_or(""), ModelTrait::kFullAttentionInterval))
+    return;
   const JsonText* types = text.find("layer_types");
   if (types == nullptr || text.find("full_attention_interval") != nullptr) return;
   const auto interval = interval_of(*types);
@@ -50,7 +51,7 @@ void add_theta(JsonText& level) {
   if (rope == nullptr) rope = level.find("rope_parameters");
   const JsonText* theta = rope == nullptr ? nullptr : rope->find("rope_theta");
   const std::string type = level.find_text("model_type").value_or("");
-  const bool is_inside = has_quirk(type, "theta_inside");
+  const bool is_inside = has_trait(type, ModelTrait::kThetaInside);
   if (theta == nullptr || level.find("rope_theta") != nullptr || is_inside) return;
   if (theta->token() == "10000.0" || theta->token() == "10000") return;  // every class's default
   JsonText value = *theta;

@@ -34,10 +34,10 @@ struct Modules {
 // GPT-NeoX, and models/{granitemoehybrid,minimax_m2,stablelm}.py; of 0.17.1
 // models/starcoder2.py.
 std::string other_name(std::string name, std::string_view model_type) {
-  for (const std::string_view names : words_after(quirks_of(model_type), "vllm_name:")) {
-    const size_t sign = names.find('='), at = name.find(names.substr(0, sign));
+  for (const RenamedPart& part : traits_of(model_type).vllm_names) {
+    const size_t at = name.find(part.from);
     if (at == name.npos || name.ends_with(".gate")) continue;
-    return name.replace(at, sign, names.substr(sign + 1));
+    return name.replace(at, part.from.size(), part.to);
   }
   return {};
 }

@@ -67,7 +67,7 @@ class ConfigReader {
   std::string field_of(std::string_view fields) const {
     const std::vector<std::string_view> words = split_words(fields);
     for (const std::string_view word : words) {
-      if (has_word(family_.own_spellings, word)) return std::string(word);
+      if (has_word(family_.keys_around.own_spellings, word)) return std::string(word);
     }
     for (const std::string_view word : words) {
       for (const ClassDefault& field : family_.defaults) {
@@ -95,14 +95,14 @@ class ConfigReader {
     const auto add = [this](std::span<const KeyRule> list) {
       for (const KeyRule& rule : list) rules_.push_back(&rule);
     };
-    if (family_.has_common_keys) {
+    if (family_.keys_around.has_common) {
       for (const KeyRule& rule : kCommonKeys) {
-        if (!family_.ignores_head_dim || rule.fields != kHeadSize) rules_.push_back(&rule);
+        if (!family_.sizes.ignores_head_dim || rule.fields != kHeadSize) rules_.push_back(&rule);
       }
     }
     add(family_.keys);
-    add(family_.more_keys);
-    add(family_.early_keys);
+    add(family_.keys_around.more);
+    add(family_.keys_around.early);
   }
 
   // Whether a later row always writes the same key.
@@ -330,7 +330,7 @@ class ConfigReader {
   }
 
   Status add_graph_constants() {
-    for (const GraphConstant& constant : family_.graph_constants) {
+    for (const GraphConstant& constant : family_.graph.constants) {
       const std::string field(constant.field);
       if (constant.overridable && config_.contains(field)) continue;
       CKPT_ASSIGN(config_[field], parse_json("config.json", constant.value));
@@ -338,7 +338,7 @@ class ConfigReader {
     if (const Activation& activation = family_.activation; activation.written_to_config) {
       config_[std::string(split_words(activation.fields).back())] = activation.name;
     }
-    if (family_.add_graph_fields != nullptr) family_.add_graph_fields({layers(), config_, rope_});
+    if (family_.graph.add_fields != nullptr) family_.graph.add_fields({layers(), config_, rope_});
     return {};
   }
 

@@ -18,7 +18,7 @@ constexpr const char* kBaseHint = "--base DIR, the folder that the file was made
 // Adds the family and its variants, those that have the name.
 void add_named(const Family& family, std::string_view name, std::vector<const Family*>& out) {
   if (family.name == name) out.push_back(&family);
-  for (const FamilyVariant& variant : family.variants) {
+  for (const FamilyVariant& variant : family.forms.variants) {
     if (variant.family != nullptr) add_named(*variant.family, name, out);
   }
 }
@@ -65,7 +65,7 @@ Result<ReturnedFolder> folder_of_family(const Checkpoint& file, const Family& fa
                                         const Context& context) {
   CKPT_TRY(check_key_types(file, family));
   CKPT_ASSIGN(JsonValue config, returned_config(file, family, torch_name(floats)));
-  if (keeps_mxfp4 && has_word(family.quirks, "keeps_mxfp4")) add_mxfp4_statement(config);
+  if (keeps_mxfp4 && family.traits.text.has(ModelTrait::kKeepsMxfp4)) add_mxfp4_statement(config);
   ReturnedFolder out;
   CKPT_ASSIGN(out.folder, make_skeleton(file, config, family, context));
   CKPT_ASSIGN(out.forward, run_forward(out.folder, file, context));

@@ -75,7 +75,7 @@ void note_guesses(const ReturnedFolder& found, const std::vector<std::string>& g
                   const Context& context) {
   context.note("config.json is made from the file's keys, which follow from it again as {}",
                found.forward.model.architecture);
-  const std::string_view absent_in_gguf = found.forward.model.family->absent_in_gguf;
+  const std::string_view absent_in_gguf = found.forward.model.family->graph.absent_fields;
   if (!absent_in_gguf.empty())
     context.note("not in the file, as released models have it: {}", absent_in_gguf);
   for (const std::string& guess : guessed) context.note("guessed: " + guess);

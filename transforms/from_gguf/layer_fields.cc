@@ -49,7 +49,7 @@ bool has_pattern(const Family& family) {
     return rule.source == KeySource::kMlpWidths || rule.source == KeySource::kExpertWidths;
   };
   return std::ranges::any_of(family.keys, is_width) ||
-         std::ranges::any_of(family.more_keys, is_width);
+         std::ranges::any_of(family.keys_around.more, is_width);
 }
 
 // Layers without key heads have Mamba or a convolution in place of attention. In a family with a
@@ -62,9 +62,9 @@ void take_heads(const KeyRule& rule, const LayerNumbers& heads, const Family& fa
     for (const double count : heads) pattern += count > 0 ? '*' : 'M';
     config["hybrid_override_pattern"] = pattern;
   } else {  // names in the class: of recurrent layers, then of the others
-    const std::vector<std::string_view> own = words_after(family.quirks, "layer_type:");
-    take_types(heads, layers, own.size() > 1 ? own[1] : "full_attention",
-               own.empty() ? "conv" : own[0], config);
+    const auto& own = family.traits.text.layer_types;
+    take_types(heads, layers, own.end() - own.begin() > 1 ? own.begin()[1] : "full_attention",
+               own.empty() ? "conv" : *own.begin(), config);
   }
 }
 

@@ -151,7 +151,7 @@ void take_rotated(std::string_view field, uint64_t count, JsonValue& config, Jso
 
 // Both transformers 4 and 5 read old names for the bases of two kinds of attention.
 void finish_rope(const Family& family, JsonValue& rope, JsonValue& config) {
-  if (family.has_proportional_rope) {
+  if (family.rope.is_proportional) {
     config["rope_parameters"] = {{"full_attention", rope}};
     if (const JsonValue* base = known(config, "rope_local_base_freq")) {
       config["rope_parameters"]["sliding_attention"] = {{"rope_type", "default"},
@@ -175,7 +175,7 @@ void finish_rope(const Family& family, JsonValue& rope, JsonValue& config) {
   }
   if (is_scaled) config["rope_scaling"] = rope;
   // Olmo3Config expects no parameters, or parameters for two kinds of attention.
-  const bool is_of_kinds = has_word(family.quirks, "rope_of_kinds");
+  const bool is_of_kinds = family.traits.text.has(ModelTrait::kRopeOfKinds);
   if (is_of_kinds || config.contains("rope_local_base_freq")) return;
   if (!is_scaled) rope["rope_type"] = "default";
   config["rope_parameters"] = rope;
@@ -189,12 +189,12 @@ Status add_rope_rule(const Checkpoint& file, const Family& family, JsonValue& ro
   if (tensor == nullptr) return {};
   CKPT_ASSIGN(std::vector<float> divisors, read_values(*tensor, kMaxFactors));
   if (divisors.empty()) return {};
-  if (family.has_proportional_rope) {
+  if (family.rope.is_proportional) {
     add_turned_share(divisors, rope);
     return {};
   }
   // If layers rotate entire heads, the divisors after the first half are 1.
-  if (has_word(family.quirks, "lists_rope_theta")) divisors.resize(divisors.size() / 2);
+  if (family.traits.text.has(ModelTrait::kListsRopeTheta)) divisors.resize(divisors.size() / 2);
   if (divisors.empty()) return {};
   const double factor = static_cast<double>(*std::ranges::max_element(divisors));
   rope["rope_type"] = "llama3";

@@ -93,11 +93,11 @@ Result<std::vector<Parameter>> parameters_of(const Checkpoint& file, const JsonV
   ModelForm form = form_of(file.tensors);
   const std::string nextn = std::string(family.name) + ".nextn_predict_layers";
   form.has_mtp = file.metadata.find_unsigned(nextn).value_or(0) > 0;
-  if (has_word(family.quirks, "stacked_alone")) form.stacked.insert("all");
+  if (family.traits.text.has(ModelTrait::kStackedAlone)) form.stacked.insert("all");
   CKPT_ASSIGN(auto out, expected_parameters({family, family, config}, form));
   for (Parameter& parameter : out) {
-    const bool is_draft = !family.draft_layers.empty() &&
-                          parameter.name.starts_with(family.draft_layers);
+    const bool is_draft =
+        !family.drafts.layers.empty() && parameter.name.starts_with(family.drafts.layers);
     if (is_draft) parameter.name.insert(0, family.root);
   }
   return out;
@@ -251,13 +251,13 @@ bool keeps_f32(std::string_view name) {
 }
 
 const Family& form_of_file(const Family& family, const Checkpoint& file) {
-  if (family.earlier == nullptr) return family;
-  const std::string_view pattern = family.earlier->names.begin()->front().to;
+  if (family.forms.earlier == nullptr) return family;
+  const std::string_view pattern = family.forms.earlier->names.begin()->front().to;
   std::vector<std::string> numbers;
   const bool is_earlier = std::ranges::any_of(file.tensors, [&](const Tensor& tensor) {
     return matches_pattern(pattern, tensor.name, numbers);
   });
-  return is_earlier ? *family.earlier : family;
+  return is_earlier ? *family.forms.earlier : family;
 }
 
 Result<ForwardResult> run_forward(const Checkpoint& folder, const Checkpoint& file,

@@ -25,20 +25,20 @@ class TensorFields {
     config_["tie_word_embeddings"] = !names_.contains("output.weight");
     config_["attention_bias"] = has_anywhere("attn_q.bias");
     config_["mlp_bias"] = has_anywhere("ffn_up.bias");
-    const auto has_quirk = [&](std::string_view word) { return has_word(family.quirks, word); };
-    if (has_quirk("lists_mlp_types")) add_mlp_types();
-    if (has_quirk("per_layer_inputs")) add_layer_inputs();
-    for (const std::string_view told : words_after(family.quirks, "tells:"))
-      add_presence_field(told);
-    for (const std::string_view name : words_after(family.quirks, "gates_heads:")) {
-      const Tensor* gate = first(name);  // one per head, or one per value of a head
+    const Traits& traits = family.traits.text;
+    if (traits.has(ModelTrait::kListsMlpTypes)) add_mlp_types();
+    if (traits.has(ModelTrait::kPerLayerInputs)) add_layer_inputs();
+    for (const ToldField& told : traits.told_fields) add_presence_field(told);
+    if (!traits.head_gate.empty()) {
+      const Tensor* gate = first(traits.head_gate);  // one per head, or one per value of a head
       const auto heads = whole(known(config_, "num_attention_heads"));
       const bool is_by_head = gate != nullptr && heads == gate->rows();
       config_["gating"] = is_by_head ? "per-head" : "per-element";
     }
     const Tensor* up = first("ffn_up");
-    if (up != nullptr && has_quirk("width_of_up")) config_["intermediate_size"] = up->rows();
-    if (has_quirk("noaux_router") && has_anywhere("exp_probs_b.bias")) {
+    if (up != nullptr && traits.has(ModelTrait::kWidthOfUp))
+      config_["intermediate_size"] = up->rows();
+    if (traits.has(ModelTrait::kNoauxRouter) && has_anywhere("exp_probs_b.bias")) {
       config_["topk_method"] = "noaux_tc";
     }
   }
@@ -78,12 +78,9 @@ class TensorFields {
     if (!config_.contains("use_double_wide_mlp")) config_["use_double_wide_mlp"] = false;
   }
 
-  // Sets fields for the presence of tensors, by the words "tells:FIELD=TENSOR" of a family.
-  void add_presence_field(std::string_view told) {
-    const size_t sign = told.find('=');
-    const std::string_view tensor = told.substr(sign + 1);
-    if (tensor.starts_with("ssm_") && !has_anywhere("ssm_in.weight")) return;
-    config_[std::string(told.substr(0, sign))] = has_anywhere(tensor) || names_.contains(tensor);
+  void add_presence_field(const ToldField& told) {
+    if (told.tensor.starts_with("ssm_") && !has_anywhere("ssm_in.weight")) return;
+    config_[std::string(told.field)] = has_anywhere(told.tensor) || names_.contains(told.tensor);
   }
 
   const Checkpoint& file_;

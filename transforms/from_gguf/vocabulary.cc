@@ -17,7 +17,7 @@ constexpr std::string_view kMetaspace = "\xe2\x96\x81";  // U+2581
 // Whether the vocabulary was a list of ranks, where a text that equals a token becomes that token.
 bool was_ranked(const Checkpoint& file, std::string_view pre) {
   return pre == "kimi-k2" || std::ranges::any_of(families(), [&](const Family* family) {
-           return has_word(family->quirks, "ranked_vocabulary") &&
+           return family->traits.text.has(ModelTrait::kRankedVocabulary) &&
                   file.metadata.architecture() == family->name;
          });
 }

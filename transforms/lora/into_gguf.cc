@@ -134,7 +134,7 @@ class MergeIntoGguf {
 
   Status check_has_head() const {
     for (const Family* family : families()) {
-      if (family->name != file_.metadata.architecture() || family->has_gguf_head) continue;
+      if (family->name != file_.metadata.architecture() || family->head.is_in_gguf) continue;
       return unsupported_hint(
           "a folder as OUT, with the folder that IN was made from as IN",
           "a change of '{}' or '{}' alone: llama.cpp takes the embeddings of {} "

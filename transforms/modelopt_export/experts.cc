@@ -162,11 +162,11 @@ Status split_stacks(Checkpoint& checkpoint, const Stacks& stacks, Codecs codecs)
 }  // namespace
 
 bool takes_exchanged_experts(std::string_view model_type) {
-  return has_quirk(model_type, "exchanged_experts");
+  return has_trait(model_type, ModelTrait::kExchangedExperts);
 }
 
 bool keeps_experts_stacked(std::string_view model_type) {
-  return has_quirk(model_type, "keeps_stacks");
+  return has_trait(model_type, ModelTrait::kKeepsStacks);
 }
 
 Status split_experts(Checkpoint& checkpoint, const ExportModel& model,

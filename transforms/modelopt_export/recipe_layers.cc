@@ -40,7 +40,7 @@ std::vector<std::string> quantizer_fronts(const RecipeLayer& layer) {
   std::string module(layer.module);
   // These two are called mlp in memory.
   constexpr std::string_view kSparse = ".block_sparse_moe.";
-  const bool is_renamed = family_by_prefix_has_quirk(layer.model_type, "experts_under_mlp") ||
+  const bool is_renamed = traits_by_prefix(layer.model_type).has(ModelTrait::kExpertsUnderMlp) ||
                           layer.model_type.starts_with("minimax");
   if (const size_t at = module.find(kSparse); is_renamed && at != module.npos) {
     module.replace(at, kSparse.size(), ".mlp.");

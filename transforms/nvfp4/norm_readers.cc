@@ -41,7 +41,7 @@ std::vector<std::string> TensorIndex::starting_with(std::string_view prefix) con
 }
 
 bool has_known_layers(std::string_view model_type) {
-  return family_by_prefix_has_quirk(model_type, "norms_feed_linears");
+  return traits_by_prefix(model_type).has(ModelTrait::kNormsFeedLinears);
 }
 
 bool adds_one_to_norms(std::string_view model_type) {

@@ -273,7 +273,7 @@ KeyValue sliding_window(const Model& model) {
 }  // namespace
 
 Result<std::vector<float>> proportional_factors(const Model& model) {
-  if (!model.family->has_proportional_rope) return std::vector<float>();
+  if (!model.family->rope.is_proportional) return std::vector<float>();
   const JsonValue* full = known(model.rope, "full_attention");
   const std::string* type = text_of(full, "rope_type");
   const double part = number(known(full, "partial_rotary_factor")).value_or(-1);

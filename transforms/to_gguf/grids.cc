@@ -70,7 +70,7 @@ Result<std::vector<Tensor>> value_pairs(const Tensor& tensor) {
 }
 
 Result<std::vector<Tensor>> keys_and_values(const Tensor& tensor, const Model& model) {
-  const bool is_of_queries = has_word(model.family->quirks, "latents_of_queries");
+  const bool is_of_queries = model.family->traits.text.has(ModelTrait::kLatentsOfQueries);
   const std::string fields = fmt::format("num_{}_heads qk_nope_head_dim v_head_dim",
                                          is_of_queries ? "attention" : "key_value");
   CKPT_ASSIGN(const std::vector<uint64_t> sizes,

@@ -477,20 +477,20 @@ struct KeyWriter {
 
 Status add_model_keys(const Checkpoint& checkpoint, const Model& model, Metadata& metadata) {
   const KeyWriter writer{checkpoint, model, metadata};
-  if (model.family->has_common_keys) {
+  if (model.family->keys_around.has_common) {
     for (const KeyRule& rule : kCommonKeys) {
-      if (model.family->ignores_head_dim && rule.fields == "head_dim") continue;
+      if (model.family->sizes.ignores_head_dim && rule.fields == "head_dim") continue;
       CKPT_TRY(writer.write(rule));
     }
   }
   for (const KeyRule& rule : model.family->keys) CKPT_TRY(writer.write(rule));
-  for (const KeyRule& rule : model.family->more_keys) CKPT_TRY(writer.write(rule));
+  for (const KeyRule& rule : model.family->keys_around.more) CKPT_TRY(writer.write(rule));
   return {};
 }
 
 Status add_early_keys(const Checkpoint& checkpoint, const Model& model, Metadata& metadata) {
   const KeyWriter writer{checkpoint, model, metadata};
-  for (const KeyRule& rule : model.family->early_keys) CKPT_TRY(writer.write(rule));
+  for (const KeyRule& rule : model.family->keys_around.early) CKPT_TRY(writer.write(rule));
   return {};
 }
 
@@ -499,7 +499,7 @@ TokenizerOptions tokenizer_options_of(const Model& model, std::optional<uint64_t
   if (const JsonValue* size = model.field("vocab_size")) out.vocab_size = whole(*size);
   const bool is_nested = known(known(model.root, "text_config"), "vocab_size") != nullptr;
   out.vocab_size_field = is_nested ? "text_config.vocab_size" : "vocab_size";
-  const uint64_t multiple = model.family->vocabulary_multiple;
+  const uint64_t multiple = model.family->sizes.vocabulary_multiple;
   if (out.vocab_size && *out.vocab_size <= UINT32_MAX) {
     *out.vocab_size = (*out.vocab_size + multiple - 1) / multiple * multiple;
   }

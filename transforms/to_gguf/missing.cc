@@ -18,7 +18,7 @@ bool is_head(std::string_view name) {
 bool has_own_head(const Model& model) {
   const JsonValue* declared = member(model.config, "tie_word_embeddings");
   const bool is_null = declared != nullptr && declared->is_null();
-  return model.family->has_gguf_head && !is_null &&
+  return model.family->head.is_in_gguf && !is_null &&
          !is_truthy(known(model.root, "tie_word_embeddings"));
 }
 
@@ -47,8 +47,8 @@ std::optional<uint64_t> layer_of(std::string_view name, const Family& family) {
 std::string table_name(const NamedTensor& named, const Family& family) {
   // Layers for multi-token prediction keep their name, because the table lists them separately.
   if (named.tensor.name.starts_with("mtp.")) return named.tensor.name;
-  const size_t draft = family.draft_layers.empty() ? std::string::npos
-                                                   : named.tensor.name.find(family.draft_layers);
+  const size_t draft = family.drafts.layers.empty() ? std::string::npos
+                                                    : named.tensor.name.find(family.drafts.layers);
   if (draft != std::string::npos) return named.tensor.name.substr(draft);
   const bool is_bare = family.root == Family().root && !named.name.starts_with("model.") &&
                        !is_of_head(named.name);

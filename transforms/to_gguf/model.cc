@@ -40,7 +40,7 @@ const std::string* first_architecture(const JsonValue& json) {
 
 // The variant of the family that this configuration selects.
 Result<const Family*> variant_of(const Family* family, const JsonValue& config) {
-  for (const FamilyVariant& variant : family->variants) {
+  for (const FamilyVariant& variant : family->forms.variants) {
     if (!variant.applies(config)) continue;
     if (variant.family != nullptr) return variant_of(variant.family, config);
     return unsupported_hint(std::string(kTwoSteps), "config.json: {} is not converted",
@@ -86,7 +86,7 @@ Status fill_default(const JsonValue& rope, JsonValue& config, const ClassDefault
 
 // Whether transformers has no class that supplies fields missing in config.json.
 bool is_bare(const Model& model) {
-  return has_word(model.family->bare_types, text_in(model.config, "model_type"));
+  return has_word(model.family->traits.bare_types, text_in(model.config, "model_type"));
 }
 
 const JsonValue* first_present(const JsonValue& config, std::string_view fields) {
@@ -158,13 +158,13 @@ JsonValue level_with_default(JsonValue level, const Model& model) {
   const Family* table = table_of_model_type(text_in(model.config, "model_type"));
   if (table == nullptr) table = model.family;
   const auto is_declared = [&](const char* key) {
-    return table->keeps_null_rope ? level.contains(key) : known(level, key) != nullptr;
+    return table->rope.keeps_null ? level.contains(key) : known(level, key) != nullptr;
   };
-  if (table->default_rope.empty() || is_declared("rope_scaling") ||
+  if (table->rope.by_default.empty() || is_declared("rope_scaling") ||
       is_declared("rope_parameters")) {
     return level;
   }
-  auto rope = parse_json("", table->default_rope);
+  auto rope = parse_json("", table->rope.by_default);
   CKPT_CHECK(rope.has_value());
   level["rope_parameters"] = std::move(*rope);
   return level;
@@ -308,8 +308,8 @@ Result<Model> read_model(const Checkpoint& checkpoint) {
     return corrupt_hint("config.json of the model that these weights are of",
                         "config.json: num_hidden_layers is 0; expected at least 1");
   }
-  if (model.family->reranker != nullptr && is_reranker(checkpoint, model)) {
-    CKPT_ASSIGN(model.family, variant_of(model.family->reranker, model.config));
+  if (model.family->forms.reranker != nullptr && is_reranker(checkpoint, model)) {
+    CKPT_ASSIGN(model.family, variant_of(model.family->forms.reranker, model.config));
     CKPT_SET(model.answers, answer_tokens(checkpoint));
   }
   return model;
@@ -332,7 +332,7 @@ Result<std::vector<ResolvedLayer>> layers_of(const Model& model) {
 }
 
 Result<std::vector<ResolvedLayer>> hybrid_layers(const Model& model) {
-  const bool needs_mamba = !model.family->norm_groups.empty() &&
+  const bool needs_mamba = !model.family->sizes.norm_groups.empty() &&
                            text_of(model.config, "hybrid_override_pattern") == nullptr;
   if (needs_mamba && model.field("layer_types") == nullptr) {
     return corrupt("config.json: no layer_types or hybrid_override_pattern; {} needs one of them",

@@ -42,9 +42,11 @@ constexpr std::string_view kOtherEndings[] = {"_token_id", "_token_index", "drop
 
 // All words in the family's tables, which include the names of the fields that they read.
 std::string table_words(const Family& family) {
-  std::string out = fmt::format("{}{} {} {} {}", kOtherFields, family.activation.fields,
-                                family.own_spellings, family.norm_groups, kExpertCounts);
-  for (const auto list : {kCommonKeys, family.keys, family.more_keys, family.early_keys}) {
+  std::string out =
+      fmt::format("{}{} {} {} {}", kOtherFields, family.activation.fields,
+                  family.keys_around.own_spellings, family.sizes.norm_groups, kExpertCounts);
+  for (const auto list :
+       {kCommonKeys, family.keys, family.keys_around.more, family.keys_around.early}) {
     for (const KeyRule& rule : list) out.append(" ").append(rule.fields);
   }
   for (const ClassDefault& row : family.defaults) {
@@ -53,7 +55,7 @@ std::string table_words(const Family& family) {
   for (const auto& list : family.parameters) {
     for (const ParameterRule& rule : list) out += fmt::format(" {} {}", rule.shape, rule.when);
   }
-  for (const GraphConstant& constant : family.graph_constants) {
+  for (const GraphConstant& constant : family.graph.constants) {
     out.append(" ").append(constant.field);
   }
   for (char& c : out) c = c == '+' || c == '*' || c == '/' || c == ':' ? ' ' : c;
@@ -219,7 +221,7 @@ std::vector<std::string> assumed_fields(const JsonValue& declared, const Model& 
   if (std::ranges::none_of(split_words(family.activation.fields), says)) {
     out.push_back(fmt::format("activation {}", family.activation.name));
   }
-  for (const GraphConstant& constant : family.graph_constants) {
+  for (const GraphConstant& constant : family.graph.constants) {
     const JsonValue* found = known(declared, constant.field);
     const std::string text = found == nullptr ? "" : found->dump();
     if (text == constant.value || constant.overridable) continue;

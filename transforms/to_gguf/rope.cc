@@ -77,11 +77,11 @@ Result<std::vector<float>> llama3_factors(const Model& model) {
   const JsonValue& rope = full == nullptr ? model.rope : *full;
   const std::string_view type = text_in(rope, "rope_type");
   const bool is_llama3 = type == "llama3" || type == "LLAMA3";
-  if (is_llama3 && model.family->refused_rope == "llama3") {
+  if (is_llama3 && model.family->rope.refused == "llama3") {
     return unsupported("config.json: rope scaling {}: llama.cpp has none for {}", type,
                        model.architecture);
   }
-  if (!model.family->has_rope_factors || !is_llama3) return std::vector<float>();
+  if (!model.family->rope.has_factors || !is_llama3) return std::vector<float>();
   Scaling scaling;
   CKPT_TRY(read_number(rope, "rope_theta", scaling.theta));
   CKPT_TRY(read_number(rope, "factor", scaling.factor));
@@ -143,7 +143,7 @@ Result<uint64_t> partial_rotary_values(const Model& model) {
 }
 
 Result<std::optional<double>> long_rope_attention(const Model& model) {
-  if (!model.family->has_long_rope || !is_truthy(known(model.rope, "long_factor"))) {
+  if (!model.family->rope.is_long || !is_truthy(known(model.rope, "long_factor"))) {
     return std::optional<double>();
   }
   const std::string* type = text_of(model.rope, "rope_type");

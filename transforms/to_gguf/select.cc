@@ -174,7 +174,7 @@ Status count_nextn(bool keep_mtp, const std::set<uint64_t>& drafts, Model& model
 Result<bool> drops_head(const Model& model) {
   const Family& family = *model.family;
   const JsonValue* tie = known(model.config, "tie_word_embeddings");
-  if (family.has_gguf_head) return family.drops_tied_head && is_truthy(tie);
+  if (family.head.is_in_gguf) return family.head.is_dropped_if_tied && is_truthy(tie);
   if (tie == nullptr || *tie == true) return true;  // these classes tie by default
   return unsupported_hint(
       "--step drop:tensors=lm_head.weight, if it equals the embeddings",
@@ -187,7 +187,7 @@ Result<bool> drops_head(const Model& model) {
 // in, out]; the converter exchanges axes in any case. If down_proj is square, gate_up_proj shows
 // the order.
 Result<bool> has_turned_experts(const std::vector<NamedTensor>& tensors, const Model& model) {
-  if (model.family->turned == nullptr) return false;
+  if (model.family->forms.turned == nullptr) return false;
   for (const NamedTensor& named : tensors) {
     const size_t parts = parts_of_stack(last_word(named.name)).size();
     if (parts == 0) continue;
@@ -254,7 +254,7 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
     if (is_tower(tensor->name) || ends_with_any(tensor->name, kBufferEnds)) continue;
     std::string name = own_name(*model.family, tensor->name);
     if (name.starts_with("model.mtp.")) name.erase(0, std::string_view("model.").size());
-    if (model.family->has_mtp && name.starts_with("mtp.")) {
+    if (model.family->drafts.are_outside && name.starts_with("mtp.")) {
       if (!keep_mtp) continue;
       MtpName renamed = mtp_as_layer(name, model.layers);
       mtp_layers = std::max({mtp_layers, renamed.layers, uint64_t{1}});
@@ -288,7 +288,7 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
   model.keeps_mtp = keep_mtp;
   if (model.family->nextn == NextnLayers::kKept) CKPT_TRY(count_nextn(keep_mtp, drafts, model));
   CKPT_ASSIGN(const bool is_turned, has_turned_experts(out, model));
-  if (is_turned) model.family = model.family->turned;
+  if (is_turned) model.family = model.family->forms.turned;
   return out;
 }
 

@@ -80,7 +80,7 @@ Status check_vocabulary(const Metadata& metadata, const std::vector<Tensor>& ten
     return {};
   }
   // Tokens beyond the rows are normal if they are the padding that the converter makes.
-  if (count - rows < model.family->vocabulary_multiple) return {};
+  if (count - rows < model.family->sizes.vocabulary_multiple) return {};
   return corrupt_hint(kFittingTokenizer,
                       "the vocabulary has {} tokens; the embedding '{}' has {} rows", count,
                       embedding->source_name, rows);
@@ -160,7 +160,7 @@ void note_classifier(const std::vector<NamedTensor>& tensors, const Model& model
 void note_tied_head(const std::vector<NamedTensor>& tensors, const Model& model,
                     const Context& context) {
   constexpr uint64_t kHeadSample = uint64_t{1} << 16;
-  if (!model.family->has_gguf_head || !is_truthy(member(model.config, "tie_word_embeddings")))
+  if (!model.family->head.is_in_gguf || !is_truthy(member(model.config, "tie_word_embeddings")))
     return;
   const NamedTensor* head = find_by(tensors, &NamedTensor::name, "lm_head.weight");
   const NamedTensor* embedding = find_by(tensors, &NamedTensor::name, "model.embed_tokens.weight");

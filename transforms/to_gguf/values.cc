@@ -283,7 +283,7 @@ Result<Tensor> change_of_linear(Tensor tensor, Change change, const Model& model
 // Makes a norm of all groups one row per group.
 Result<Tensor> rows_of_groups(Tensor tensor, const Model& model) {
   CKPT_ASSIGN(const uint64_t groups,
-              number_of_fields(*model.family, model.config, model.family->norm_groups));
+              number_of_fields(*model.family, model.config, model.family->sizes.norm_groups));
   const uint64_t values = tensor.values();
   if (groups != 0 && values % groups == 0) {
     return reshape(std::move(tensor), {groups, values / groups});
@@ -296,8 +296,7 @@ Result<std::vector<float>> factors_of_rows(const Tensor& tensor, const JsonValue
                                            const Model& model) {
   std::vector<uint64_t> sizes = {tensor.rows()};
   if (value.is_array()) {
-    CKPT_SET(sizes,
-             numbers_of_fields(*model.family, model.config, model.family->row_parts));
+    CKPT_SET(sizes, numbers_of_fields(*model.family, model.config, model.family->sizes.row_parts));
   }
   std::vector<float> out;
   for (size_t part = 0; part < sizes.size(); ++part) {

@@ -44,8 +44,8 @@ constexpr std::string_view kSlowStems =
     "RoCBert Siglip Speech2Text Speech2Text2 SpeechT5 Tapas Tapex TransfoXL Vits Wav2Vec2CTC "
     "Wav2Vec2PhonemeCTC XLM XLMProphetNet";
 
-// Model types whose processor in 4.57 (or in vLLM 0.17 with it) accepts only one class. Families
-// have the quirk "processor_tokenizer:CLASS" for this; these types have no table.
+// Model types without a family whose processor in 4.57 (or in vLLM 0.17 with it) accepts only one
+// class, as Traits::processor_tokenizer says it for those of a family.
 struct ProcessorRow {
   std::string_view model_types, name;
 };
@@ -117,8 +117,8 @@ bool is_class_of_4_57(std::string_view name) {
 }
 
 std::string_view class_of_processor(std::string_view model_type) {
-  const auto own = words_after(quirks_of(model_type), "processor_tokenizer:");
-  if (!own.empty()) return own.front();
+  const std::string_view own = traits_of(model_type).processor_tokenizer;
+  if (!own.empty()) return own;
   const auto* found = std::ranges::find_if(
       kProcessors, [&](const auto& row) { return has_word(row.model_types, model_type); });
   return found == std::end(kProcessors) ? std::string_view() : found->name;
@@ -126,9 +126,8 @@ std::string_view class_of_processor(std::string_view model_type) {
 
 Result<bool> transformers_5_cuts_otherwise(std::string_view name, std::string_view model_type,
                                            const TokenizerFile& file) {
-  // A model type with this quirk gets its class regardless of the folder's.
-  const auto own = words_after(quirks_of(model_type), "tokenizer_class:");
-  const std::string_view stem = own.empty() ? stem_of(name) : own.front();
+  const std::string_view own = traits_of(model_type).tokenizer_class;
+  const std::string_view stem = own.empty() ? stem_of(name) : own;
   const OwnRules* rules = find_by(kOwnRules, &OwnRules::stem, stem);
   if (rules == nullptr) return false;
   CKPT_ASSIGN(const bool same, says(file, *rules));

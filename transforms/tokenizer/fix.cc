@@ -134,8 +134,7 @@ class TokenizerFix {
 
   // Notes that transformers 5 and 4.57 read the folder differently, which ckpt cannot fix.
   void note_rules(const std::string& named) const {
-    const bool has_own_class =
-        !words_after(quirks_of(model_.model_type), "tokenizer_class:").empty();
+    const bool has_own_class = !traits_of(model_.model_type).tokenizer_class.empty();
     context_.note(
         "tokenizer: under the class {} transformers 5 cuts text by rules of its own, 4.57 by those "
         "in {}, which differ; {} is right in both",

@@ -69,7 +69,7 @@ std::optional<uint64_t> tokens_of_embedding(const Checkpoint& gguf) {
   const Tensor* found = gguf.find_tensor("token_embd.weight");
   if (found == nullptr || found->shape.size() != 2) return std::nullopt;
   const uint64_t rows = found->shape[0], tokens = texts_at(gguf.metadata, kTokens).size();
-  return tokens > rows && tokens - rows < family_of(gguf).vocabulary_multiple ? tokens : rows;
+  return tokens > rows && tokens - rows < family_of(gguf).sizes.vocabulary_multiple ? tokens : rows;
 }
 
 TokenizerDifferences compare(const Metadata& ours, const Metadata& theirs) {

@@ -102,12 +102,12 @@ constexpr ClassDefault kBertDefaults[] = {
 constexpr std::span<const ClassDefault> kUnpaddedDefaults =
     std::span(kBertDefaults).first(std::size(kBertDefaults) - 1);
 
-constexpr std::string_view kBertQuirks =
-    "activation:any may_rotate_nothing other_theta no_head_dim";
+constexpr Traits kBertTraits = {
+    .set = {kActivationAny, kMayRotateNothing, kOtherTheta, kNoHeadDim}};
 
 constexpr Family bert(Family made, bool has_padding_row) {
   made.activation = {"gelu", "hidden_act"};
-  made.quirks = kBertQuirks;
+  made.traits.text = kBertTraits;
   made.keys = rows::kEncoderKeys;
   made.defaults = has_padding_row ? std::span(kBertDefaults) : kUnpaddedDefaults;
   made.root = "";
@@ -117,14 +117,17 @@ constexpr Family bert(Family made, bool has_padding_row) {
 }
 
 constexpr Family roberta(std::string_view architectures, std::string_view model_type) {
-  return bert({.name = "bert",
-               .architectures = architectures,
-               .model_types = model_type,
-               .names = {kPaddedPositions, kRobertaNames, kBertNames},
-               .parameters = {kBertFrame, kBertLayers, kRobertaClassifier},
-               .prefixes = "roberta. bert.",
-               .more_keys = kPaddedContext},
-              true);
+  return bert(
+      {
+          .name = "bert",
+          .architectures = architectures,
+          .model_types = model_type,
+          .names = {kPaddedPositions, kRobertaNames, kBertNames},
+          .keys_around = {.more = kPaddedContext},
+          .parameters = {kBertFrame, kBertLayers, kRobertaClassifier},
+          .prefixes = "roberta. bert.",
+      },
+      true);
 }
 
 // Two labels without names: llama.cpp's converter gives the classifier another name, and llama.cpp
@@ -144,13 +147,15 @@ constexpr FamilyVariant kBertVariants[] = {{has_unnamed_labels, &kUnnamedLabels}
 }  // namespace
 
 const Family kBert = bert(
-    {.name = "bert",
-     .architectures = kBertClasses,
-     .model_types = "bert",
-     .names = {rows::kClassifierNames, kBertNames},
-     .parameters = {kBertFrame, kBertLayers, rows::kClassifierRows},
-     .prefixes = "bert.",
-     .variants = kBertVariants},
+    {
+        .name = "bert",
+        .architectures = kBertClasses,
+        .model_types = "bert",
+        .names = {rows::kClassifierNames, kBertNames},
+        .parameters = {kBertFrame, kBertLayers, rows::kClassifierRows},
+        .prefixes = "bert.",
+        .forms = {.variants = kBertVariants},
+    },
     false);
 const Family kXlmRoberta =
     roberta("XLMRobertaModel XLMRobertaForSequenceClassification", "xlm-roberta");

@@ -70,12 +70,13 @@ const Family kModernBert = {
     .activation = {"gelu", "hidden_activation"},
     .names = {rows::kClassifierNames, kModernBertNames},
     .keys = rows::kEncoderKeys,
+    .keys_around = {.more = kModernBertKeys},
     .defaults = kModernBertDefaults,
-    .default_rope = R"({"full_attention": {}, "sliding_attention": {}})",  // with global_rope_theta
+    .rope = {.by_default =
+                 R"({"full_attention": {}, "sliding_attention": {}})"},  // with global_rope_theta
     .parameters = {kModernBertRows, rows::kClassifierRows},
     .root = "",
     .prefixes = "model.",
-    .more_keys = kModernBertKeys,
     .tokenizer = {.first_flags = "bos=true eos=true sep=true"},
 };
 

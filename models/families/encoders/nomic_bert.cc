@@ -83,12 +83,12 @@ const Family kNomicBert = {
     .activation = {"silu", ""},
     .names = {kNomicNames},
     .keys = rows::kEncoderKeys,
+    .keys_around = {.more = kNomicContext},
     .defaults = kNomicDefaults,
     .parameters = {kNomicRows},
     .root = "",
     .layers = "encoder.layers.",
-    .variants = kNomicVariants,
-    .more_keys = kNomicContext,
+    .forms = {.variants = kNomicVariants},
     .tokenizer = {.is_encoder = true},
 };
 

@@ -105,20 +105,23 @@ const Family kFalconH1 = {
     .name = "falcon-h1",
     .architectures = "FalconH1ForCausalLM",
     .model_types = "falcon_h1",
-    .quirks = "mamba_beside_attention tells:mamba_conv_bias=ssm_conv1d.bias"
-              " tells:mamba_rms_norm=ssm_norm.weight",
+    .traits = {.text = {.set = {kMambaBesideAttention},
+                        .told_fields = {{"mamba_conv_bias", "ssm_conv1d.bias"},
+                                        {"mamba_rms_norm", "ssm_norm.weight"}}}},
     .names = {kFalconH1Names, rows::kCommonNames},
     .keys = kFalconH1Keys,
+    .keys_around = {.has_common = false},
     .defaults = kFalconH1Defaults,
     .parameters = {kFalconH1Rows, rows::kAttention},
-    .norm_groups = "mamba_n_groups",
     // z, x, B, C and dt
-    .row_parts = "mamba_d_ssm mamba_d_ssm mamba_n_groups*mamba_d_state mamba_n_groups*mamba_d_state"
-                 " mamba_n_heads",
-    .has_common_keys = false,
-    .graph_constants = {{"mamba_proj_bias", "false"}, {"mamba_norm_before_gate", "false"}},
-    .add_graph_fields = set_multipliers_to_one,
-    .absent_in_gguf = "time_step_limit",
+    .sizes =
+        {.norm_groups = "mamba_n_groups",
+         .row_parts =
+             "mamba_d_ssm mamba_d_ssm mamba_n_groups*mamba_d_state mamba_n_groups*mamba_d_state"
+             " mamba_n_heads"},
+    .graph = {.constants = {{"mamba_proj_bias", "false"}, {"mamba_norm_before_gate", "false"}},
+              .add_fields = set_multipliers_to_one,
+              .absent_fields = "time_step_limit"},
 };
 
 }  // namespace ckpt

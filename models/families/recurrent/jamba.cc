@@ -118,15 +118,17 @@ const Family kJamba = {
     .name = "jamba",
     .architectures = "JambaForCausalLM",
     .model_types = "jamba",
-    .quirks = "layer_type:linear_attention lists_mlp_types asks_nothing_of_rope"
-              " tells:mamba_conv_bias=ssm_conv1d.bias tells:mamba_proj_bias=ssm_in.bias",
+    .traits = {.text = {.set = {kListsMlpTypes, kAsksNothingOfRope},
+                        .layer_types = {"linear_attention"},
+                        .told_fields = {{"mamba_conv_bias", "ssm_conv1d.bias"},
+                                        {"mamba_proj_bias", "ssm_in.bias"}}}},
     .names = {kJambaNames, rows::kCommonNames},
     .keys = kJambaKeys,
+    .keys_around = {.has_common = false},
     .defaults = kJambaDefaults,
     .parameters = {kJambaRows, rows::kFullAttention},
     .tokenizer = {.piece_file = PieceFile::kPreferred, .byte_fallback = ByteFallback::kAsLlama},
-    .has_common_keys = false,
-    .add_graph_fields = set_periods,
+    .graph = {.add_fields = set_periods},
 };
 
 }  // namespace ckpt

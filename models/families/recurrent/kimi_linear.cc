@@ -120,20 +120,20 @@ const Family kKimiLinear = {
     .name = "kimi-linear",
     .architectures = "KimiLinearForCausalLM",
     .model_types = "kimi_linear",
-    .quirks = "layer_type:linear_attention",
+    .traits = {.text = {.layer_types = {"linear_attention"}}},
     .names = {kKimiLinearNames, rows::kSparseMoeNames, rows::kSharedMoeNames, rows::kCommonNames},
     .keys = kKimiLinearKeys,
+    .keys_around = {.own_spellings = "model_max_length num_experts num_experts_per_token"
+                                     " moe_router_activation_func"},
     .defaults = kKimiLinearDefaults,
     .parameters = {rows::kFrame, kKimiDelta, kKimiLatent, rows::kMlp, kKimiExperts},
     .tokenizer = {.ranks = "kimi-k2", .end_of_chat = "[EOS]"},
-    .graph_constants = {{"moe_renormalize", "true"},
-                        {"mla_use_nope", "true"},
-                        {"moe_layer_freq", "1"},
-                        {"num_expert_group", "1"},
-                        {"use_grouped_topk", "true"}},
-    .add_graph_fields = add_kimi_fields,
-    .own_spellings = "model_max_length num_experts num_experts_per_token"
-                     " moe_router_activation_func",
+    .graph = {.constants = {{"moe_renormalize", "true"},
+                            {"mla_use_nope", "true"},
+                            {"moe_layer_freq", "1"},
+                            {"num_expert_group", "1"},
+                            {"use_grouped_topk", "true"}},
+              .add_fields = add_kimi_fields},
 };
 
 }  // namespace ckpt

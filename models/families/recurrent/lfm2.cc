@@ -122,12 +122,12 @@ const Family kLfm2 = {
     .architectures = "Lfm2ForCausalLM LFM2ForCausalLM",
     .model_types = "lfm2",
     .activation = {"silu"},
-    .quirks = "asks_nothing_of_rope",
+    .traits = {.text = {.set = {kAsksNothingOfRope}}},
     .names = {kLfm2Names, rows::kCommonNames},
     .keys = kLfm2Keys,
     .defaults = kLfm2Defaults,
     .parameters = {kLfm2Layers, kLfm2Qkv, kLfm2Attention},
-    .graph_constants = {{"block_auto_adjust_ff_dim", "false"}},
+    .graph = {.constants = {{"block_auto_adjust_ff_dim", "false"}}},
 };
 
 const Family kLfm2Moe = {
@@ -135,13 +135,14 @@ const Family kLfm2Moe = {
     .architectures = "Lfm2MoeForCausalLM",
     .model_types = "lfm2_moe",
     .activation = {"silu"},
-    .quirks = "asks_nothing_of_rope tells:use_expert_bias=exp_probs_b.bias",
+    .traits = {.text = {.set = {kAsksNothingOfRope},
+                        .told_fields = {{"use_expert_bias", "exp_probs_b.bias"}}}},
     .names = {kLfm2Names, kLfm2MoeNames, rows::kCommonNames},
     .keys = kLfm2MoeKeys,
     .defaults = kLfm2MoeDefaults,
     .parameters = {kLfm2Layers, kLfm2Qkv, kLfm2Attention, kLfm2Experts},
-    .graph_constants = {{"norm_topk_prob", "true"}},
-    .absent_in_gguf = "routed_scaling_factor (1, as llama.cpp computes such files)",
+    .graph = {.constants = {{"norm_topk_prob", "true"}},
+              .absent_fields = "routed_scaling_factor (1, as llama.cpp computes such files)"},
 };
 
 }  // namespace ckpt

@@ -61,14 +61,11 @@ const Family kMamba2 = {
     .model_types = "mamba2",
     .names = {rows::kMamba2Names},
     .keys = kMamba2Keys,
+    .keys_around = {.has_common = false, .own_spellings = "layer_norm_epsilon"},
     .defaults = kMamba2Defaults,
     .parameters = {kMamba2Rows},
     .root = "backbone.",
-    .norm_groups = "n_groups",
-    .ignores_head_dim = true,
-    .vocabulary_multiple = 16,
-    .has_common_keys = false,
-    .own_spellings = "layer_norm_epsilon",
+    .sizes = {.norm_groups = "n_groups", .ignores_head_dim = true, .vocabulary_multiple = 16},
 };
 
 }  // namespace ckpt

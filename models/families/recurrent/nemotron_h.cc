@@ -124,16 +124,17 @@ constexpr Family nemotron_h(Family made) {
   made.architectures = "NemotronHForCausalLM";
   made.model_types = "nemotron_h";
   made.activation = {"relu2", "mlp_hidden_act", true};
-  made.quirks = "may_rotate_nothing tells:use_conv_bias=ssm_conv1d.bias";
+  made.traits.text = {.set = {kMayRotateNothing},
+                      .told_fields = {{"use_conv_bias", "ssm_conv1d.bias"}}};
   made.defaults = kNemotronHDefaults;
   made.parameters = {kNemotronHLayer};
   made.root = "backbone.";
-  made.norm_groups = "n_groups";
-  made.ignores_head_dim = true;
-  made.vocabulary_multiple = 8;
-  made.graph_constants = {{"mamba_hidden_act", "\"silu\""}};
-  made.own_spellings = "layer_norm_epsilon n_routed_experts";
-  made.absent_in_gguf =
+  made.sizes.norm_groups = "n_groups";
+  made.sizes.ignores_head_dim = true;
+  made.sizes.vocabulary_multiple = 8;
+  made.graph.constants = {{"mamba_hidden_act", "\"silu\""}};
+  made.keys_around.own_spellings = "layer_norm_epsilon n_routed_experts";
+  made.graph.absent_fields =
       "max_position_embeddings (such files say 1048576, whatever the model was trained "
       "for), time_step_limit";
   return made;
@@ -144,7 +145,7 @@ const Family kNemotronHMoe = nemotron_h({
     .names = {kNemotronHMoeNames, kNemotronHNames, rows::kMamba2Names},
     // The key left out is the width of MLPs; kNemotronHMoeKeys has its own.
     .keys = std::span(kNemotronHKeys).first(std::size(kNemotronHKeys) - 1),
-    .more_keys = kNemotronHMoeKeys,
+    .keys_around = {.more = kNemotronHMoeKeys},
 });
 
 bool has_routed_experts(const JsonValue& config) { return config.contains("num_experts_per_tok"); }
@@ -156,7 +157,7 @@ const Family kNemotronH = nemotron_h({
     .name = "nemotron_h",
     .names = {kNemotronHNames, rows::kMamba2Names},
     .keys = kNemotronHKeys,
-    .variants = kNemotronHVariants,
+    .forms = {.variants = kNemotronHVariants},
     .tokenizer = {.adds_bos = true},
 });
 

@@ -52,13 +52,13 @@ const Family kAfmoe = {
     .names = {kAfmoeNames, rows::kNormBehindName, rows::kRoutedExpertNames,
               rows::kGateFirstExpertNames, rows::kExpertNames, rows::kCommonNames},
     .keys = kAfmoeKeys,
+    .keys_around = {.own_spellings = "score_func"},
     .defaults = kAfmoeDefaults,
+    .rope = {.has_factors = true},
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionNorms, rows::kAttentionBias,
                    kAfmoeLayer, rows::kMlp, rows::kExpertProjections, rows::kSharedExperts},
-    .has_rope_factors = true,
     .tokenizer = kLlamaTokenizer,
-    .window_period = 4,
-    .own_spellings = "score_func",
+    .windows = {.period = 4},
 };
 
 }  // namespace ckpt

@@ -65,26 +65,28 @@ const Family kCohere = {
     .name = "command-r",
     .architectures = "CohereForCausalLM",
     .model_types = "cohere",
-    .quirks = "needs_rope_type tells:use_qk_norm=attn_q_norm.weight mlp_beside_attention",
+    .traits = {.text = {.set = {kNeedsRopeType, kMlpBesideAttention},
+                        .told_fields = {{"use_qk_norm", "attn_q_norm.weight"}}}},
     .names = {rows::kOneNormNames},
     .keys = kCohereKeys,
     .defaults = kCohereDefaults,
     .parameters = {kCohereFrame, rows::kAttention, rows::kAttentionBias, kCohereNorms, rows::kMlp},
-    .has_gguf_head = false,
+    .head = {.is_in_gguf = false},
 };
 
 const Family kCohere2 = {
     .name = "cohere2",
     .architectures = "Cohere2ForCausalLM",
     .model_types = "cohere2",
-    .quirks = "needs_rope_type transformers_alone:_proj.bias mlp_beside_attention",
+    .traits = {.text = {.set = {kNeedsRopeType, kMlpBesideAttention},
+                        .only_in_transformers = {"_proj.bias"}}},
     .names = {kCohere2Names},
     .keys = kCohere2Keys,
     .defaults = kCohere2Defaults,
     .parameters = {kCohereFrame, rows::kAttention, rows::kAttentionBias, rows::kMlp},
-    .has_gguf_head = false,
-    .window_period = 4,
-    .absent_in_gguf = "layer_types (full attention in each fourth)",
+    .head = {.is_in_gguf = false},
+    .graph = {.absent_fields = "layer_types (full attention in each fourth)"},
+    .windows = {.period = 4},
 };
 
 }  // namespace ckpt

@@ -66,16 +66,16 @@ const Family kCohere2Moe = {
     .name = "cohere2moe",
     .architectures = "Cohere2MoeForCausalLM",
     .model_types = "cohere2_moe",
-    .quirks = "mlp_beside_attention lists_mlp_types",
+    .traits = {.text = {.set = {kMlpBesideAttention, kListsMlpTypes}}},
     .names = {rows::kExpertNames, rows::kOneNormNames},
     .keys = kCohere2MoeKeys,
+    .keys_around = {.own_spellings = "num_experts expert_selection_fn"},
     .defaults = kCohere2MoeDefaults,
     .parameters = {kCohere2MoeLayer, rows::kAttention, rows::kExpertProjections},
     .nextn = NextnLayers::kKept,
-    .graph_constants = {{.field = "prefix_dense_intermediate_size",
-                         .value = "null",
-                         .overridable = true}},
-    .own_spellings = "num_experts expert_selection_fn",
+    .graph = {.constants = {{.field = "prefix_dense_intermediate_size",
+                             .value = "null",
+                             .overridable = true}}},
 };
 
 }  // namespace ckpt

@@ -29,15 +29,15 @@ const Family kExaone4 = {
     .name = "exaone4",
     .architectures = "Exaone4ForCausalLM",
     .model_types = "exaone4",
-    .quirks = "activation:silu asks_nothing_of_rope biases_in_vllm",
+    .traits = {.text = {.set = {kActivationSilu, kAsksNothingOfRope, kBiasesInVllm}}},
     .names = {rows::kNormsBehindNames, rows::kCommonNames},
     .keys = kExaone4Keys,
     .defaults = kExaone4Defaults,
+    .rope = {.has_factors = true},
     .parameters = {rows::kOuterFrame, rows::kNormsBehind, rows::kAttention, rows::kAttentionNorms,
                    rows::kAttentionBias,  // vLLM's alone
                    rows::kMlp, rows::kMlpBias},
-    .has_rope_factors = true,
-    .window_period = 4,
+    .windows = {.period = 4},
 };
 
 }  // namespace ckpt

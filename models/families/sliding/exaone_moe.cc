@@ -46,16 +46,16 @@ const Family kExaoneMoe = {
     .name = "exaone-moe",
     .architectures = "ExaoneMoeForCausalLM ExaoneMoEForCausalLM",
     .model_types = "exaone_moe",
-    .quirks = "lists_mlp_types",
+    .traits = {.text = {.set = {kListsMlpTypes}}},
     .names = {kExaoneMoeNames, rows::kNextnNames, rows::kRoutedExpertNames, rows::kExpertNames,
               rows::kCommonNames},
     .keys = kExaoneMoeKeys,
+    .keys_around = {.own_spellings = "num_experts scoring_func"},
     .defaults = kExaoneMoeDefaults,
+    .rope = {.has_factors = true},
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionNorms, rows::kMlp,
                    kExaoneMoeRouter, rows::kExpertProjections, rows::kSharedExperts},
-    .has_mtp = true,
-    .has_rope_factors = true,
-    .own_spellings = "num_experts scoring_func",
+    .drafts = {.are_outside = true},
 };
 
 }  // namespace ckpt

@@ -101,16 +101,16 @@ const Family kGemma = {
     .architectures = "GemmaForCausalLM",
     .model_types = "gemma",
     .activation = {"gelu_pytorch_tanh", "hidden_act hidden_activation", true},
-    .quirks = "activation:gelu asks_nothing_of_rope norms_feed_linears",
+    .traits = {.text = {.set = {kActivationGelu, kAsksNothingOfRope, kNormsFeedLinears}}},
     .names = {kGemmaNorms, kGemma1Norms, rows::kCommonNames},
     .keys = {kGemma2Keys, kGemma1KeyCount},
+    .keys_around = {.has_common = false},
     .defaults = kGemmaDefaults,
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kMlp},
-    .has_gguf_head = false,
+    .head = {.is_in_gguf = false},
     .tokenizer = {.piece_file = PieceFile::kRequired,
                   .end_of_turn_id = 107,
                   .adds_space_prefix = false},
-    .has_common_keys = false,
 };
 
 const Family kGemma2 = {
@@ -118,16 +118,17 @@ const Family kGemma2 = {
     .architectures = "Gemma2ForCausalLM",
     .model_types = "gemma2",
     .activation = kGemmaGelu,
-    .quirks = "own_config:Gemma2 two_activations asks_nothing_of_rope norms_feed_linears",
+    .traits = {.text = {.set = {kTwoActivations, kAsksNothingOfRope, kNormsFeedLinears},
+                        .own_config = "Gemma2"}},
     .names = {kGemmaNorms, kGemma2Norms, rows::kCommonNames},
     .keys = kGemma2Keys,
+    .keys_around = {.has_common = false},
     .defaults = kGemma2Defaults,
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kMlp, kMlpNorms},
-    .has_gguf_head = false,
+    .head = {.is_in_gguf = false},
     .tokenizer = {.piece_file = PieceFile::kRequired, .adds_space_prefix = false},
-    .has_common_keys = false,
-    .window_period = 2,
-    .add_graph_fields = [](const GraphConfig& made) { add_query_scale(made, 46); },
+    .graph = {.add_fields = [](const GraphConfig& made) { add_query_scale(made, 46); }},
+    .windows = {.period = 2},
 };
 
 const Family kGemma3 = {
@@ -135,19 +136,19 @@ const Family kGemma3 = {
     .architectures = "Gemma3ForCausalLM Gemma3ForConditionalGeneration",
     .model_types = "gemma3_text gemma3",
     .activation = kGemmaGelu,
-    .quirks =
-        "activation:gelu_tanh own_config:Gemma3 needs_rope_type yarn_without_length"
-        " norms_feed_linears",
-    .wrapper_quirks = "vision_activation:any yarn_without_length",
+    .traits = {.text = {.set = {kActivationGeluTanh, kNeedsRopeType, kYarnWithoutLength,
+                                kNormsFeedLinears},
+                        .own_config = "Gemma3"},
+               .wrapper = {.set = {kVisionActivationAny, kYarnWithoutLength}}},
     .names = {kGemma3Norms, kGemma2Norms, kGemmaNorms, rows::kCommonNames},
     .keys = kGemma3Keys,
     .defaults = kGemma3Defaults,
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionNorms, rows::kAttentionBias,
                    rows::kMlp, kMlpNorms},
     .tokenizer = {.piece_file = PieceFile::kPreferred, .adds_space_prefix = false},
-    .window_period = 6,
-    .add_graph_fields = [](const GraphConfig& made) { add_query_scale(made, 62); },
-    .absent_in_gguf = "layer_types (full attention in each sixth)",
+    .graph = {.add_fields = [](const GraphConfig& made) { add_query_scale(made, 62); },
+              .absent_fields = "layer_types (full attention in each sixth)"},
+    .windows = {.period = 6},
 };
 
 // EmbeddingGemma: Gemma 3 without a mask, under names without "model.".
@@ -158,13 +159,13 @@ const Family kGemmaEmbedding = {
     .activation = kGemmaGelu,
     .names = {kGemma3Norms, kGemma2Norms, kGemmaNorms, rows::kCommonNames, kDenseNames},
     .keys = kGemma3Keys,
+    .keys_around = {.more = kGemmaEmbeddingKeys},
     .defaults = kGemma3Defaults,
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionNorms, rows::kAttentionBias,
                    rows::kMlp, kMlpNorms},
     .has_bare_names = true,
-    .more_keys = kGemmaEmbeddingKeys,
     .tokenizer = {.piece_file = PieceFile::kPreferred, .adds_space_prefix = false},
-    .window_period = 6,
+    .windows = {.period = 6},
 };
 
 }  // namespace ckpt

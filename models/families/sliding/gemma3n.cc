@@ -84,19 +84,18 @@ const Family kGemma3n = {
     .architectures = "Gemma3nForCausalLM Gemma3nForConditionalGeneration",
     .model_types = "gemma3n_text gemma3n",
     .activation = kGemmaGelu,
-    .quirks = "shares_cache yarn_without_length",
-    .wrapper_quirks = "yarn_without_length",
+    .traits = {.text = {.set = {kSharesCache, kYarnWithoutLength}},
+               .wrapper = {.set = {kYarnWithoutLength}}},
     .names = {kGemma3nNames, rows::kGemmaLayerNames, rows::kCommonNames},
     .keys = kGemma3nKeys,
     .defaults = kGemma3nDefaults,
-    .default_rope =
-        R"({"sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
-            "full_attention": {"rope_type": "default", "rope_theta": 1000000.0}})",
+    .rope = {.by_default = R"({"sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+            "full_attention": {"rope_type": "default", "rope_theta": 1000000.0}})"},
     .parameters = {rows::kGemmaLayers, kGemma3nRows, rows::kMlp},
-    .variants = kGemma3nVariants,
+    .forms = {.variants = kGemma3nVariants},
     .tokenizer = {.piece_file = PieceFile::kPreferred, .adds_space_prefix = false},
-    .graph_constants = {{"altup_coef_clip", "120.0"}, {"altup_correct_scale", "true"}},
-    .window_period = 5,
+    .graph = {.constants = {{"altup_coef_clip", "120.0"}, {"altup_correct_scale", "true"}}},
+    .windows = {.period = 5},
 };
 
 }  // namespace ckpt

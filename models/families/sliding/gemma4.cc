@@ -63,23 +63,21 @@ const Family kGemma4 = {
     .architectures = "Gemma4ForCausalLM Gemma4ForConditionalGeneration",
     .model_types = "gemma4_text gemma4",
     .activation = kGemmaGelu,
-    .quirks = "shares_cache per_layer_inputs",
+    .traits = {.text = {.set = {kSharesCache, kPerLayerInputs}}},
     .names = {kGemma4Names, rows::kGemmaLayerNames, rows::kCommonNames},
     .keys = kGemma4Keys,
+    .keys_around = {.own_spellings = "num_experts top_k_experts moe_intermediate_size"},
     .defaults = kGemma4Defaults,
-    .default_rope =
-        R"({"sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
+    .rope = {.by_default = R"({"sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
             "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.25,
                                "rope_theta": 1000000.0}})",
+             .is_proportional = true},
     .parameters = {rows::kGemmaLayers, kGemma4Rows, kSlidingAttention, kSlidingNorms},
     .is_partial = true,
-    .has_proportional_rope = true,
     .tokenizer = {.byte_fallback = ByteFallback::kAsGemma4,
                   .adds_bos = true,
                   .adds_space_prefix = false},
-    .window_period = 6,
-    .ends_in_full_attention = true,
-    .own_spellings = "num_experts top_k_experts moe_intermediate_size",
+    .windows = {.period = 6, .end_in_full = true},
 };
 
 }  // namespace ckpt

@@ -60,21 +60,22 @@ const Family kGptOss = {
     .architectures = "GptOssForCausalLM",
     .model_types = "gpt_oss",
     .activation = {"swigluoai"},
-    .quirks =
-        "own_config:GptOss own_rope_scaling yarn_of_any_type stacked_experts keeps_mxfp4"
-        " ranked_vocabulary keeps_stacks",
+    .traits = {.text = {.set = {kOwnRopeScaling, kYarnOfAnyType, kStackedExperts, kKeepsMxfp4,
+                                kRankedVocabulary, kKeepsStacks},
+                        .own_config = "GptOss"}},
     .names = {kGptOssNames, rows::kCommonNames},
     .keys = kGptOssKeys,
     .defaults = kGptOssDefaults,
-    .default_rope =
-        R"({"rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0, "beta_slow": 1.0,
+    .rope = {.by_default =
+                 R"({"rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0, "beta_slow": 1.0,
             "truncate": false, "original_max_position_embeddings": 4096})",
-    .keeps_null_rope = true,
+             .keeps_null = true},
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, kGptOssLayer},
-    .graph_constants = {{"swiglu_limit", "7.0"}},
-    .window_period = 2,
-    .add_graph_fields = add_windows,
-    .absent_in_gguf = "layer_types (sliding and full attention in turn), rope truncate (false)",
+    .graph = {.constants = {{"swiglu_limit", "7.0"}},
+              .add_fields = add_windows,
+              .absent_fields =
+                  "layer_types (sliding and full attention in turn), rope truncate (false)"},
+    .windows = {.period = 2},
 };
 
 }  // namespace ckpt

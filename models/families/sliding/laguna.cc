@@ -80,23 +80,21 @@ const Family kLaguna = {
     .name = "laguna",
     .architectures = "LagunaForCausalLM",
     .model_types = "laguna",
-    .quirks = "lists_mlp_types gates_heads:attn_gate",
+    .traits = {.text = {.set = {kListsMlpTypes}, .head_gate = "attn_gate"}},
     .names = {kLagunaNames, rows::kGateFirstExpertNames, rows::kExpertNames, rows::kCommonNames},
     .keys = kLagunaKeys,
     .defaults = kLagunaDefaults,
-    .default_rope =
-        R"({"full_attention": {"rope_type": "default", "rope_theta": 500000.0,
+    .rope = {.by_default = R"({"full_attention": {"rope_type": "default", "rope_theta": 500000.0,
                                "partial_rotary_factor": 0.5},
             "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0,
-                                  "partial_rotary_factor": 1.0}})",
+                                  "partial_rotary_factor": 1.0}})"},
     .parameters = {rows::kFrame, rows::kAttentionNorms, kLagunaLayer, rows::kMlp,
                    rows::kExpertProjections, kLagunaShared},
     .tokenizer = {.prefers_template_file = true,
                   .control_token = "</assistant>",
                   .ends_by_config = true},
-    .graph_constants = {{"moe_router_logit_softcapping", "0.0"}},
-    .window_period = 1,  // in llama.cpp the first of each four layers has full attention
-    .add_graph_fields = nest_rope,
+    .graph = {.constants = {{"moe_router_logit_softcapping", "0.0"}}, .add_fields = nest_rope},
+    .windows = {.period = 1},  // in llama.cpp the first of each four layers has full attention
 };
 
 }  // namespace ckpt

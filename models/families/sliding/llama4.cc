@@ -67,22 +67,23 @@ const Family kLlama4 = {
     .name = "llama4",
     .architectures = "Llama4ForConditionalGeneration Llama4ForCausalLM",
     .model_types = "llama4_text llama4",
-    .quirks = "lists_rotating_layers asks_nothing_of_rope stacked_experts",
+    .traits = {.text = {.set = {kListsRotatingLayers, kAsksNothingOfRope, kStackedExperts}}},
     .names = {kLlama4Names, rows::kCommonNames},
     .keys = kLlama4Keys,
     .defaults = kLlama4Defaults,
+    .rope = {.has_factors = true},
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, kLlama4Layer},
-    .has_rope_factors = true,
-    .graph_constants = {{"attention_chunk_size", "8192"},
-                        {"no_rope_layer_interval", "4"},
-                        {"attn_temperature_tuning", "true"},
-                        {"floor_scale", "8192"},
-                        {"attn_scale", "0.1"}},
-    .window_period = 4,
-    .add_graph_fields = add_qk_norm,
-    .absent_in_gguf =
-        "attention_chunk_size (8192), no_rope_layers (each fourth), use_qk_norm (but with "
-        "128 experts)",
+    .graph =
+        {.constants = {{"attention_chunk_size", "8192"},
+                       {"no_rope_layer_interval", "4"},
+                       {"attn_temperature_tuning", "true"},
+                       {"floor_scale", "8192"},
+                       {"attn_scale", "0.1"}},
+         .add_fields = add_qk_norm,
+         .absent_fields =
+             "attention_chunk_size (8192), no_rope_layers (each fourth), use_qk_norm (but with "
+             "128 experts)"},
+    .windows = {.period = 4},
 };
 
 }  // namespace ckpt

@@ -67,7 +67,7 @@ const Family kOlmo = {
     .name = "olmo",
     .architectures = "OlmoForCausalLM",
     .model_types = "olmo",
-    .quirks = "shares_no_key_heads rope_of_two_fields",
+    .traits = {.text = {.set = {kSharesNoKeyHeads, kRopeOfTwoFields}}},
     .names = {kOlmoNames, rows::kCommonNames},
     .keys = kOlmoKeys,
     .defaults = kOlmoDefaults,
@@ -83,14 +83,14 @@ const Family kOlmoe = {
     .defaults = kOlmoeDefaults,
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kWideAttentionNorms,
                    rows::kExperts},
-    .graph_constants = {{"norm_topk_prob", "false"}},
+    .graph = {.constants = {{"norm_topk_prob", "false"}}},
 };
 
 const Family kOlmo2 = {
     .name = "olmo2",
     .architectures = "Olmo2ForCausalLM",
     .model_types = "olmo2",
-    .quirks = "asserts_config:Olmo2 rope_of_two_fields theta_outside",
+    .traits = {.text = {.set = {kRopeOfTwoFields, kThetaOutside}, .asserted_config = "Olmo2"}},
     .names = kOlmo2Lists,
     .keys = kOlmo2Keys,
     .defaults = kOlmo2Defaults,
@@ -101,12 +101,12 @@ const Family kOlmo3 = {
     .name = "olmo2",
     .architectures = "Olmo3ForCausalLM",
     .model_types = "olmo3",
-    .quirks = "asserts_config:Olmo3 asks_nothing_of_rope rope_of_kinds",
+    .traits = {.text = {.set = {kAsksNothingOfRope, kRopeOfKinds}, .asserted_config = "Olmo3"}},
     .names = kOlmo2Lists,
     .keys = kOlmo2Keys,
     .defaults = kOlmo3Defaults,
     .parameters = kOlmo2Rules,
-    .window_period = 4,
+    .windows = {.period = 4},
 };
 
 }  // namespace ckpt

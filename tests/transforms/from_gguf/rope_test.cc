@@ -75,10 +75,10 @@ TEST(ReturnedRope, LongRuleNamesTheTrainedContextBesideTheOtherFields) {
 // transformers divides by mscale_all_dim's factor only where mscale is there too.
 TEST(ReturnedRope, MinistralsYarnHasBothScales) {
   JsonValue rope = {{"mscale_all_dim", 0.5}}, config = JsonValue::object();
-  kMinistral3.add_graph_fields({2, config, rope});
+  kMinistral3.graph.add_fields({2, config, rope});
   EXPECT_EQ(rope["mscale"], 1.0);
   JsonValue plain = JsonValue::object();
-  kMinistral3.add_graph_fields({2, config, plain});
+  kMinistral3.graph.add_fields({2, config, plain});
   EXPECT_FALSE(plain.contains("mscale"));
 }
 

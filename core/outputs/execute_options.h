@@ -40,6 +40,7 @@ struct FileReport {
   std::string path;  // final path
   uint64_t size_bytes = 0;
   std::string sha256;  // lower-case hex, computed from the written bytes
+  double hash_seconds = 0;  // of one core, as a file is one chain
 };
 
 struct ExecuteReport {

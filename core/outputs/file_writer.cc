@@ -281,6 +281,7 @@ Status FileWriter::hash_waiting(std::unique_lock<std::mutex>& lock) {
     const bool kept = next.memory != nullptr;
     if (!kept) join_written(start, next);
     lock.unlock();
+    const auto begun = std::chrono::steady_clock::now();
     if (kept) {
       const TraceSpan span("hash");
       sha256_.add(next.bytes);
@@ -289,6 +290,7 @@ Status FileWriter::hash_waiting(std::unique_lock<std::mutex>& lock) {
       status = read_back(start, next.size_bytes);
     }
     lock.lock();
+    hash_time_ += std::chrono::steady_clock::now() - begun;
     hashed_bytes_ += next.size_bytes;
     if (kept) release_bytes(next.size_bytes);
     admit_waiters();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
@@ -77,6 +78,8 @@ class FileWriter {
   // Writes the head and syncs. Requires: every byte was put, if the writer hashes. Returns the
   // digest.
   Result<std::string> finish();
+  // The time that a thread hashed or read back. Requires: finish() has returned.
+  double hash_seconds() const { return std::chrono::duration<double>(hash_time_).count(); }
 
  private:
   FileWriter(std::filesystem::path path, uint64_t size_bytes, BufferPool& pool, FileMode mode);
@@ -128,6 +131,7 @@ class FileWriter {
   bool hashing_ = false;  // a thread hashes, including what others add to waiting_
   std::condition_variable hash_stopped_;
   Sha256 sha256_;               // used by the thread that hashes
+  std::chrono::steady_clock::duration hash_time_{0};
   Sha256State state_;           // slightly outdated
   uint64_t resumed_bytes_ = 0;  // hashed by an earlier run
 };

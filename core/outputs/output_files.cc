@@ -40,9 +40,11 @@ Result<std::vector<FileReport>> OutputFiles::finish() {
   for (size_t i = 0; i < plan_.outputs.size(); ++i) {
     const Output& output = plan_.outputs[i];
     for (size_t j = 0; j < output.layout.files.size(); ++j) {
-      CKPT_ASSIGN(std::string sha256, writers_[i][j]->finish());
+      FileWriter& writer = *writers_[i][j];
+      CKPT_ASSIGN(std::string sha256, writer.finish());
       const OutputFile& file = output.layout.files[j];
-      reports.push_back({final_path(output, file).string(), file.size_bytes, std::move(sha256)});
+      reports.push_back({final_path(output, file).string(), file.size_bytes, std::move(sha256),
+                         writer.hash_seconds()});
     }
   }
   return reports;

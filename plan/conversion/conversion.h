@@ -44,8 +44,8 @@ struct Conversion {
   std::vector<std::string> profiles;  // programs that OUT is fixed for
   std::string base;                   // the unquantized model's folder, for fixes that need it
   bool allow_nonfinite = false;       // applies when the plan is executed
-  // The largest file of a folder and the largest .gguf file; 0 means the format's default. If all
-  // outputs are of one kind, either number applies.
+  // The largest file of a folder and the largest .gguf file; 0 means the format's default,
+  // kAutoFileBytes equal files. If all outputs are of one kind, either number applies.
   uint64_t shard_bytes = 0, split_bytes = 0;
   uint64_t split_tensors = 0;         // most tensors in one .gguf file; 0 means no limit
   uint64_t header_slack_bytes = 0;

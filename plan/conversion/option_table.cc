@@ -56,7 +56,7 @@ constexpr ConvertOption kOptions[] = {
     {"also", "OUT2=TYPE2", kOutput, &C::also, kRecipeAndPlan, kCommand, "",
      "one more output from the same pass over IN"},
     {"shard-size", "SIZE", kOutput, &C::shard_bytes, kRecipeAndPlan, kCommand, "",
-     "largest .safetensors file, like 5GB"},
+     "largest .safetensors file, like 5GB; auto: equal files"},
     {"header-slack", "SIZE", kOutput, &C::header_slack_bytes, kRecipeAndPlan, kCommand, "",
      "room for later edits of the header"},
     {"plan-out", "FILE", kOutput, kNoField, kNowhere, kCommand, "",
@@ -119,7 +119,7 @@ constexpr ConvertOption kOptions[] = {
     {"leave-output-tensor", "", kGguf, StepKey{"quantize", "leave-output-tensor", "yes"},
      kRecipeAndPlan, kPlan, kNoQuantizedGguf},
     {"split-size", "SIZE", kGguf, &C::split_bytes, kRecipeAndPlan, kCommand, "",
-     "largest .gguf file; writes a split"},
+     "largest .gguf file, writes a split; auto: equal files"},
     {"split-tensors", "N", kGguf, SplitCount{&C::split_tensors}, kRecipeAndPlan, kCommand, "",
      "most tensors of a .gguf file; writes a split"},
     {"tokenizer-pre", "", kGguf, StepKey{"to-gguf", "tokenizer-pre"}, kRecipeAndPlan, kPlan,
@@ -166,8 +166,10 @@ class Setter {
   Status operator()(std::filesystem::path C::*field) { return set(conversion_.*field, value_); }
   Status operator()(bool C::*field) { return set(conversion_.*field, value_ == "yes"); }
   Status operator()(uint64_t C::*field) {
+    const bool is_of_files = field != &C::header_slack_bytes;
+    if (is_of_files && value_ == "auto") return set(conversion_.*field, kAutoFileBytes);
     CKPT_ASSIGN(conversion_.*field, in(name_, parse_size(value_)));
-    if (conversion_.*field != 0 || field == &C::header_slack_bytes) return {};
+    if (conversion_.*field != 0 || !is_of_files) return {};
     return misuse_hint(fmt::format("{} 5GB", name_), "{} {}: files of no size", name_, value_);
   }
   Status operator()(SplitCount count) {

@@ -15,6 +15,7 @@
 #include "plan/conversion/advice.h"
 #include "plan/conversion/fixing.h"
 #include "plan/conversion/option_table.h"
+#include "plan/conversion/sizes.h"
 #include "plan/conversion/targets.h"
 #include "plan/conversion/uncopied.h"
 #include "quantizers/quantizers.h"
@@ -52,14 +53,22 @@ Status check_adapter_in_one_file(const Checkpoint& checkpoint, const Conversion&
                      has_count ? "--split-tensors" : "--split-size");
 }
 
+uint64_t limit_of_files(const Checkpoint& checkpoint, const Conversion& conversion) {
+  const uint64_t typed =
+      checkpoint.format == "gguf" ? conversion.split_bytes : conversion.shard_bytes;
+  if (typed != kAutoFileBytes) return typed;
+  std::vector<uint64_t> sizes;
+  for (const Tensor& tensor : checkpoint.tensors) sizes.push_back(size_bytes(tensor));
+  return equal_file_bytes(sizes);
+}
+
 Result<Layout> lay_out_for(const Checkpoint& checkpoint, const Conversion& conversion) {
   CKPT_TRY(check_adapter_in_one_file(checkpoint, conversion));
   const Format* format = find_format(checkpoint.format);
   CKPT_CHECK(format != nullptr);
   LayoutOptions options;
   options.out_name = conversion.out.filename().string();
-  options.max_file_bytes =
-      checkpoint.format == "gguf" ? conversion.split_bytes : conversion.shard_bytes;
+  options.max_file_bytes = limit_of_files(checkpoint, conversion);
   options.max_file_tensors = conversion.split_tensors;
   if (conversion.split_tensors != 0 && checkpoint.format != "gguf") {
     return misuse_hint("an OUT that ends in .gguf, or --shard-size SIZE instead",

@@ -1,7 +1,10 @@
 #include "plan/conversion/sizes.h"
 
+#include <algorithm>
 #include <charconv>
+#include <numeric>
 
+#include "core/base/arithmetic.h"
 #include "core/base/words.h"
 
 namespace ckpt {
@@ -42,6 +45,37 @@ Result<uint64_t> parse_size(std::string_view text) {
     return misuse("size '{}'; expected a number with K, M, G or T, like 512M", text);
   }
   return static_cast<uint64_t>(bytes);
+}
+
+namespace {
+
+// How many files a limit makes of tensors, which are not divided.
+uint64_t count_files(std::span<const uint64_t> tensor_bytes, uint64_t limit_bytes) {
+  uint64_t files = 1, open_bytes = 0;
+  for (const uint64_t bytes : tensor_bytes) {
+    if (open_bytes > 0 && bytes > limit_bytes - std::min(limit_bytes, open_bytes)) {
+      ++files;
+      open_bytes = 0;
+    }
+    open_bytes += bytes;
+  }
+  return files;
+}
+
+}  // namespace
+
+uint64_t equal_file_bytes(std::span<const uint64_t> tensor_bytes) {
+  constexpr uint64_t kCores = 16, kLeastBytes = 256'000'000, kMostBytes = 5'000'000'000;
+  const uint64_t total = std::reduce(tensor_bytes.begin(), tensor_bytes.end(), uint64_t{0});
+  const uint64_t files =
+      std::max({uint64_t{1}, std::min(kCores, total / kLeastBytes), divide_up(total, kMostBytes)});
+  uint64_t low = divide_up(total, files), high = std::max<uint64_t>(total, 1);
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    const bool is_enough = count_files(tensor_bytes, middle) <= files;
+    (is_enough ? high : low) = is_enough ? middle : middle + 1;
+  }
+  return high;
 }
 
 }  // namespace ckpt

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -18,5 +20,14 @@ std::string human_seconds(double seconds);  // "4.2 s", "3 min 12 s"
 // Parses "512M", "2GiB", "5GB", "1048576". K, M, G and T mean powers of 1024, alone or with "iB",
 // and powers of 1000 with "B".
 Result<uint64_t> parse_size(std::string_view text);
+
+// The size `auto` of files: equal ones, as equal_file_bytes() computes them for each output.
+inline constexpr uint64_t kAutoFileBytes = std::numeric_limits<uint64_t>::max();
+
+// The limit that cuts tensors of these sizes, in this order, into the most equal files. A file is
+// hashed by one core, so there are up to 16 files, of at least 256 MB each, and as many more as
+// keep each below 5 GB. The number of cores here does not count: every machine writes the same
+// files.
+uint64_t equal_file_bytes(std::span<const uint64_t> tensor_bytes);
 
 }  // namespace ckpt

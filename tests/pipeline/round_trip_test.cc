@@ -1,6 +1,7 @@
 // Folder to folder and GGUF to GGUF: what is not changed stays byte for byte.
 #include <sys/stat.h>
 
+#include "plan/conversion/sizes.h"
 #include "tests/pipeline/pipeline.h"
 
 namespace ckpt {
@@ -90,6 +91,32 @@ TEST(Outputs, HaveTheModeThatUmaskAsksForWhateverTheSourceHad) {
     ASSERT_EQ(::stat(entry.path().c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777, 0666u & ~mask) << entry.path();
   }
+}
+
+// The number of files under the limit of equal_file_bytes(), and the limit.
+std::pair<size_t, uint64_t> equal_files(const std::vector<uint64_t>& tensor_bytes) {
+  const uint64_t limit = equal_file_bytes(tensor_bytes);
+  size_t files = 0;
+  uint64_t open_bytes = limit;
+  for (const uint64_t bytes : tensor_bytes) {
+    const bool is_full = open_bytes + bytes > limit;
+    files += is_full;
+    open_bytes = is_full ? bytes : open_bytes + bytes;
+  }
+  return {files, limit};
+}
+
+TEST(EqualFiles, HaveOneLimitThatNoMachineChanges) {
+  constexpr uint64_t kMega = 1'000'000;
+  const auto tensors = [](size_t count, uint64_t megabytes) {
+    return std::vector<uint64_t>(count, megabytes * kMega);
+  };
+  EXPECT_EQ(equal_files(tensors(1000, 1)), std::pair(size_t{3}, 334 * kMega));
+  EXPECT_EQ(equal_files(tensors(200, 100)), std::pair(size_t{16}, 1300 * kMega));
+  EXPECT_EQ(equal_files(tensors(1000, 100)), std::pair(size_t{20}, 5000 * kMega));
+  EXPECT_EQ(equal_files(tensors(100, 1)).first, 1u);
+  EXPECT_EQ(equal_files({5000 * kMega, kMega, kMega}).first, 2u);
+  EXPECT_EQ(equal_files({}).first, 0u);
 }
 
 TEST(Outputs, CastChangesFloatsAndSaysSo) {

@@ -135,6 +135,15 @@ void show_moves(const Console& console, const Output& output) {
   }
 }
 
+// The file whose hash, which one core computes, took nearly all of the time; else empty.
+std::string bound_by_hash(const ExecuteReport& report) {
+  constexpr double kNearlyAll = 0.9;
+  for (const FileReport& file : report.files) {
+    if (file.hash_seconds >= kNearlyAll * report.seconds) return file.path;
+  }
+  return {};
+}
+
 void show_report(const Console& console, const Plan& plan, const ExecuteReport& report,
                  const std::vector<std::string>& profiles) {
   for (const FileReport& file : report.files) show_file(console, file);
@@ -158,7 +167,8 @@ void show_report(const Console& console, const Plan& plan, const ExecuteReport& 
                                {"files", output.layout.files.size()},
                                {"read_bytes", report.read_bytes},
                                {"written_bytes", report.written_bytes},
-                               {"seconds", report.seconds}});
+                               {"seconds", report.seconds},
+                               {"bound_by_hash_of", bound_by_hash(report)}});
   }
 }
 

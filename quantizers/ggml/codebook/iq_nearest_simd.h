@@ -107,6 +107,11 @@ uint16_t nearest_lanes(const IqGrid& grid, uint32_t packed, const PointSearch& s
     best_at = hn::IfThenElse(hn::RebindMask(kI, is_better), at, best_at);
   }
   const Mask is_least = hn::Eq(best, hn::MinOfLanes(kF, best));
+  if (HWY_LIKELY(hn::CountTrue(kF, is_least) == 1)) {
+    alignas(64) int32_t places[kLanes];
+    hn::Store(best_at, kI, places);
+    return about[1 + places[hn::FindKnownFirstTrue(kF, is_least)]];
+  }
   const Int candidates =
       hn::IfThenElse(hn::RebindMask(kI, is_least), best_at, splat_int(0x7FFFFFFF));
   return about[1 + hn::GetLane(hn::MinOfLanes(kI, candidates))];

@@ -59,7 +59,7 @@ def convert(source: Path, out: Path, to: str | None = None, *, progress: Progres
     like: read an unknown class by the table of this family or architecture; ckpt list families names them.
     allow_nonfinite: convert NaN and Inf as they are.
     also: one more output from the same pass over IN (may repeat).
-    shard_size: largest .safetensors file, like 5GB.
+    shard_size: largest .safetensors file, like 5GB; auto: equal files.
     header_slack: room for later edits of the header.
     plan_out: write the plan to FILE (or to -), for ckpt execute; converts nothing.
     dry_run: show the plan, write nothing.
@@ -96,7 +96,7 @@ def convert(source: Path, out: Path, to: str | None = None, *, progress: Progres
     token_embedding_type: type of token_embd.weight.
     pure: no mixture: one type for all tensors that are quantized.
     leave_output_tensor: copy output.weight.
-    split_size: largest .gguf file; writes a split.
+    split_size: largest .gguf file, writes a split; auto: equal files.
     split_tensors: most tensors of a .gguf file; writes a split.
     tokenizer_pre: name of the pre-tokenizer, instead of the one found; ckpt list pre-tokenizers has their rules.
     tokenizer_as: vocabulary to write where the source's and the converter's differ; source: llama.cpp splits texts as
@@ -160,7 +160,7 @@ def plan(source: Path, out: Path, to: str | None = None, *, progress: ProgressCa
     like: read an unknown class by the table of this family or architecture; ckpt list families names them.
     allow_nonfinite: convert NaN and Inf as they are.
     also: one more output from the same pass over IN (may repeat).
-    shard_size: largest .safetensors file, like 5GB.
+    shard_size: largest .safetensors file, like 5GB; auto: equal files.
     header_slack: room for later edits of the header.
     force: replace OUT, if it holds nothing but a checkpoint.
     cache_dir: for URLs: a folder for data that is read twice; it holds, during the run, what does not fit in
@@ -194,7 +194,7 @@ def plan(source: Path, out: Path, to: str | None = None, *, progress: ProgressCa
     token_embedding_type: type of token_embd.weight.
     pure: no mixture: one type for all tensors that are quantized.
     leave_output_tensor: copy output.weight.
-    split_size: largest .gguf file; writes a split.
+    split_size: largest .gguf file, writes a split; auto: equal files.
     split_tensors: most tensors of a .gguf file; writes a split.
     tokenizer_pre: name of the pre-tokenizer, instead of the one found; ckpt list pre-tokenizers has their rules.
     tokenizer_as: vocabulary to write where the source's and the converter's differ; source: llama.cpp splits texts as

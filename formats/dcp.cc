@@ -15,6 +15,7 @@
 
 #include "core/base/arithmetic.h"
 #include "core/base/find.h"
+#include "core/computed/joined_source.h"
 #include "core/computed/zstd_source.h"
 #include "core/io/paths.h"
 #include "formats/chunk_grid.h"
@@ -159,8 +160,30 @@ class DcpFiles {
       if (!bytes) return corrupt("more values than can be counted");
       return zstd_item(item, *bytes, from_.checks);
     }
-    CKPT_ASSIGN(TorchFile file, TorchFile::open(item, from_.checks));
-    return file.tensor(file.pickle().root());
+    CKPT_ASSIGN(const Slice read, with_ends_in_memory(item));
+    CKPT_ASSIGN(TorchFile file, TorchFile::open(read, from_.checks));
+    CKPT_ASSIGN(TorchView view, file.tensor(file.pickle().root()));
+    view.bytes.source = source;
+    view.bytes.offset_bytes += chunk.offset_bytes;
+    return view;
+  }
+
+  // Everything but the values is at the ends of an item, in eight places: one read for each end.
+  static Result<Slice> with_ends_in_memory(const Slice& item) {
+    constexpr uint64_t kEndBytes = 1024;
+    const uint64_t head = std::min(item.size_bytes, kEndBytes);
+    const uint64_t tail = std::min(item.size_bytes - head, kEndBytes);
+    std::vector<Slice> parts = {
+        {item.source, item.offset_bytes, head},
+        {item.source, item.offset_bytes + head, item.size_bytes - head - tail},
+        {item.source, item.offset_bytes + item.size_bytes - tail, tail}};
+    for (const size_t end : {size_t{0}, size_t{2}}) {
+      std::vector<std::byte> bytes(parts[end].size_bytes);
+      CKPT_TRY(item.source->read(parts[end].offset_bytes, bytes));
+      parts[end] = entire(make_blob(item.source->name(), std::move(bytes)));
+    }
+    std::erase_if(parts, [](const Slice& part) { return part.size_bytes == 0; });
+    return joined(parts);
   }
 
   const TrainerFolder& from_;
@@ -168,10 +191,15 @@ class DcpFiles {
   std::map<std::string, SharedSource> open_;
 };
 
-// Counts what is not read, by the first part of the keys: "optimizer: 75 entries".
+// Counts what is not read, by the first part of the keys: "optimizer: 75 entries". Modules that
+// Megatron's tensors are parts of also have keys of other states.
 std::vector<std::string> counted_by_start(const std::vector<std::string>& keys) {
   std::map<std::string, std::set<std::string_view>> counts;
-  for (const std::string& key : keys) counts[key.substr(0, key.find('.'))].insert(key);
+  for (const std::string& key : keys) {
+    const bool is_extra = key.find(kExtraState) != key.npos;
+    counts[is_extra ? std::string(kExtraState) : key.substr(0, key.find_first_of("./"))].insert(
+        key);
+  }
   std::vector<std::string> out;
   for (const auto& [start, found] : counts) {
     out.push_back(fmt::format("{} ({} {})", start, found.size(),

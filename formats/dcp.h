@@ -17,6 +17,9 @@
 
 namespace ckpt {
 
+// In keys of what Megatron's modules have besides tensors.
+inline constexpr std::string_view kExtraState = "_extra_state";
+
 inline constexpr uint64_t kMaxDcpMetadataBytes = uint64_t{512} << 20;
 
 // The place of a chunk in a file, where it is stored as torch.save writes it.

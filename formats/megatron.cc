@@ -124,14 +124,14 @@ class ArgsReader {
                             out.heads, out.groups, out.layers, out.stages);
   }
 
-  // Makes config.json of `args`, or adds to `weights` why they are not enough.
+  // Makes config.json of `args`, or tells `weights` why they are not enough.
   void add_config(const MegatronArgs& args, TrainerWeights& weights) const {
     if (find_by(from_.documents, &Document::path, "config.json") != nullptr) return;
     auto config = config_of(args);
     if (config)
       weights.config = std::move(*config);
     else
-      weights.not_read.push_back(fmt::format("config.json ({})", config.error().what));
+      weights.without_config = std::move(config.error().what);
   }
 
  private:
@@ -141,13 +141,23 @@ class ArgsReader {
     const Node* found = pickle_.find(*args_, key);
     return found != nullptr && found->kind == Kind::kBool && found->whole != 0;
   }
+  // Of args, else of config.json, if a row has the key for it.
   Result<uint64_t> number(std::string_view counted) const {
-    const std::string_view key = field_of(counted);
-    const Node* found = pickle_.find(*args_, key);
+    const std::string_view field = field_of(counted);
+    const Node* found = pickle_.find(*args_, field);
     if (found != nullptr && found->kind == Kind::kInt && found->whole > 0 && found->whole < kMost) {
       return static_cast<uint64_t>(found->whole);
     }
-    return unsupported_hint(kExportMegatron, "args without a usable {}", key);
+    const auto row = std::ranges::find_if(megatron_rows(), [&](const MegatronRow& each) {
+      return each.part == MegatronPart::kConfig && each.name == field;
+    });
+    const auto* config = find_by(from_.documents, &Document::path, "config.json");
+    if (row != megatron_rows().end() && config != nullptr) {
+      CKPT_ASSIGN(const auto json, config->values());
+      if (const auto value = whole(known(*json, row->hf))) return *value;
+    }
+    return unsupported_hint("--base MODEL, whose config.json has it",
+                            "args of the run without a usable {}", field);
   }
   static std::string shown(const Node& node) {
     switch (node.kind) {
@@ -331,7 +341,7 @@ std::optional<uint64_t> iteration_of(const Pickle& pickle) {
 }
 
 bool is_extra_state(std::string_view key) {
-  return key.find("_extra_state") != key.npos;
+  return key.find(kExtraState) != key.npos;
 }
 
 constexpr std::string_view kCommonFile = "common.pt";
@@ -373,6 +383,13 @@ class MegatronRanks {
     CKPT_ASSIGN(args_, in(files_[0].path, reader.run()));
     reader.add_config(args_, out);
     files_.clear();
+    size_t folders = 0;
+    for (const std::string_view glob : kRankFolders)
+      folders += names_like(from_.names, glob).size();
+    if (folders > args_.tensor_ranks * args_.stages) {
+      return corrupt_hint("the folders of one run alone", "{} folders of ranks; args say {}",
+                          folders, args_.tensor_ranks * args_.stages);
+    }
     MegatronNaming naming(args_);
     for (uint64_t stage = 0; stage < args_.stages; ++stage) {
       CKPT_TRY(take_stage(stage, naming));

@@ -10,6 +10,7 @@
 #include "core/base/printable.h"
 #include "core/io/paths.h"
 #include "core/io/remote_files.h"
+#include "core/model/document_names.h"
 #include "formats/formats.h"
 #include "formats/safetensors.h"
 #include "formats/sniff.h"
@@ -51,6 +52,12 @@ constexpr std::string_view kWeightFolders[] = {"pytorch_model_fsdp_[0-9]*",
                                                "global_step_[0-9]*",
                                                "actor",
                                                "step-[0-9]*"};
+// Files and folders of a run that hold no weights, next to them or in the folder around.
+constexpr std::string_view kBesideWeights[] = {
+    "dataloader*",      "extra_state_*",   "optim_world_size_*",
+    "optimizer*",       "random_states_*", "rng_state*",
+    "scaler*",          "scheduler*",      "trainer_state.json",
+    "training_args.bin"};
 // The number after it in the name of a folder is a step.
 constexpr std::string_view kStepMarks[] = {"checkpoint-", "global_step_", "global_step",
                                            "iter_",       "step-",        "step_"};
@@ -161,6 +168,37 @@ Result<std::optional<FoundLayout>> find_layout(const fs::path& folder, const Tra
   return found.empty() ? std::optional<FoundLayout>() : std::optional(found[0]);
 }
 
+// Lists such files by their names without numbers: "rng_state_*.pth".
+TrainerNames files_beside_weights(const fs::path& folder) {
+  std::set<std::string> out;
+  for (const fs::path& each : {folder, parent_of(plain_folder(folder))}) {
+    const TrainerNames names = list_files(each).value_or(TrainerNames());
+    for (const std::string_view pattern : kBesideWeights) {
+      for (const std::string& name : names_like(names, pattern)) {
+        const size_t first = name.find_first_of("0123456789");
+        const size_t last = name.find_last_of("0123456789");
+        out.insert(first == name.npos ? name : name.substr(0, first) + "*" + name.substr(last + 1));
+      }
+    }
+  }
+  return {out.begin(), out.end()};
+}
+
+// Names the files of a model that are not there: servers need them, and --base brings them.
+void name_missing(const std::string& without_config, Checkpoint& out) {
+  TrainerNames missing;
+  if (out.find_document("config.json") == nullptr) {
+    missing.push_back("config.json" +
+                      (without_config.empty() ? "" : fmt::format(" ({})", without_config)));
+  }
+  const bool has_vocabulary = std::ranges::any_of(out.documents, [](const Document& document) {
+    return is_document_of(DocumentKind::kVocabulary, document.path);
+  });
+  if (!has_vocabulary) missing.emplace_back("a tokenizer");
+  if (missing.empty()) return;
+  out.not_read.push_back(fmt::format("{} (missing; --base MODEL)", fmt::join(missing, " and ")));
+}
+
 }  // namespace
 
 Result<std::optional<FoundLayout>> find_trainer_layout(const fs::path& folder,
@@ -206,6 +244,9 @@ Result<Checkpoint> read_trainer(const FoundLayout& found, Codecs codecs,
   if (weights.step) out.layout += fmt::format(", step {}", *weights.step);
   if (weights.ranks != 0) out.layout += fmt::format(", {}", counted(weights.ranks, "rank"));
   out.not_read = std::move(weights.not_read);
+  std::ranges::move(files_beside_weights(found.folder), std::back_inserter(out.not_read));
+  const bool can_complete = options.base.empty() && options.checks == nullptr;
+  if (can_complete) name_missing(weights.without_config, out);
   CKPT_SET(out.tensors, as_saved(std::move(weights.tensors), of_model));
   return out;
 }

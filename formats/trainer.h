@@ -71,6 +71,7 @@ struct TrainerWeights {
   uint64_t ranks = 0;                 // that wrote the files; 0: unknown
   std::optional<uint64_t> step = {};  // of the training, if the files tell
   std::string config = {};            // config.json, if the layout has its facts
+  std::string without_config = {};    // which of them it lacks
 };
 
 struct TrainerFolder {

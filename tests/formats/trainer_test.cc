@@ -95,7 +95,26 @@ TEST(Trainer, ConfigJsonIsNotMadeOfIncompleteArgs) {
   ASSERT_TRUE(partial.has_value()) << partial.error().text();
   EXPECT_EQ(partial->find_document("config.json"), nullptr);
   EXPECT_EQ(partial->not_read.back(),
-            "config.json (args without max_position_embeddings, norm_epsilon)");
+            "config.json (args without max_position_embeddings, norm_epsilon) and a tokenizer "
+            "(missing; --base MODEL)");
+}
+
+// A number that args lack is that of config.json, if there is one.
+TEST(Trainer, ArgsOfMegatronMayLackWhatTheModelHas) {
+  const TemporaryFolder folder;
+  const fs::path run = folder / "run/iter_0000100";
+  fs::copy(testdata("trainers/mcore-dist/ckpt"), folder / "run", fs::copy_options::recursive);
+  std::string common = read_file(run / "common.pt");
+  const std::string key("\x0A\0\0\0vocab_size", 14), other("\x0A\0\0\0vocab_none", 14);
+  common.replace(common.find(key), key.size(), other);
+  write_file(run / "common.pt", common);
+  const auto alone = opened_trainer(folder / "run");
+  ASSERT_FALSE(alone.has_value());
+  EXPECT_NE(alone.error().text().find("args of the run without a usable vocab_size"),
+            std::string::npos)
+      << alone.error().text();
+  fs::copy_file(testdata("trainers/mcore-dist/config.json"), run / "config.json");
+  EXPECT_TRUE(opened_trainer(folder / "run").has_value());
 }
 
 TEST(Trainer, NewestFolderOfVerlHasItsWeights) {

@@ -265,7 +265,7 @@ void name_listed_bases(JsonValue& config) {
 Result<Model> read_model(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(const auto root, read_object(checkpoint, "config.json"));
   if (!root) {
-    return misuse_hint("the folder that holds config.json and the weights",
+    return misuse_hint("--base MODEL, which has it, or the folder that holds it and the weights",
                        "no config.json; a Hugging Face checkpoint has one");
   }
   Model model;

@@ -150,7 +150,7 @@ Result<uint64_t> inverse_of(const ConfigPart& part, std::string_view field) {
 Result<ProjectorModel> read_projector_model(const Checkpoint& checkpoint) {
   CKPT_ASSIGN(const auto root, read_object(checkpoint, "config.json"));
   if (!root) {
-    return misuse_hint("the folder that holds config.json and the weights",
+    return misuse_hint("--base MODEL, which has it, or the folder that holds it and the weights",
                        "no config.json; a Hugging Face checkpoint has one");
   }
   ProjectorModel model;

@@ -8,28 +8,19 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kApertusLayer[] = {
-    {".attention_layernorm.weight",   "hidden_size"},
-    {".feedforward_layernorm.weight", "hidden_size"},
-    {".mlp.act_fn.alpha_n",           "1"},
-    {".mlp.act_fn.alpha_p",           "1"},
-    {".mlp.act_fn.beta",              ""},
-    {".mlp.act_fn.eps",               ""},
-};
-constexpr NameRule kApertusNames[] = {
-    {"model.layers.{}.attention_layernorm",   "blk.{}.attn_norm"},
-    {"model.layers.{}.feedforward_layernorm", "blk.{}.ffn_norm"},
-    {"model.layers.{}.mlp.act_fn.alpha_n",    ""},
-    {"model.layers.{}.mlp.act_fn.alpha_p",    ""},
-    {"model.layers.{}.mlp.act_fn.beta",       ""},
-    {"model.layers.{}.mlp.act_fn.eps",        ""},
-};
-constexpr KeyRule kApertusEarlyKeys[] = {
-    {"xielu.alpha_n", kArray, "model.layers.{}.mlp.act_fn.alpha_n", kLayerScalars},
-    {"xielu.alpha_p", kArray, "model.layers.{}.mlp.act_fn.alpha_p", kLayerScalars},
-    {"xielu.beta",    kArray, "model.layers.{}.mlp.act_fn.beta", kLayerScalars},
-    {"xielu.eps",     kArray, "model.layers.{}.mlp.act_fn.eps", kLayerScalars},
-};
+constexpr auto kApertusLayer = spread([] { return std::to_array<ParameterRule>({
+    {".{attention,feedforward}_layernorm.weight", "hidden_size"},
+    {".mlp.act_fn.alpha_{n,p}", "1"},
+    {".mlp.act_fn.{beta,eps}", ""},
+}); });
+constexpr auto kApertusNames = spread([] { return std::to_array<NameRule>({
+    {"model.layers.{}.{attention,feedforward}_layernorm", "blk.{}.{attn,ffn}_norm"},
+    {"model.layers.{}.mlp.act_fn.{alpha_n,alpha_p,beta,eps}", ""},
+}); });
+constexpr auto kApertusEarlyKeys = spread([] { return std::to_array<KeyRule>({
+    {"xielu.{alpha_n,alpha_p,beta,eps}", kArray,
+     "model.layers.{}.mlp.act_fn.{alpha_n,alpha_p,beta,eps}", kLayerScalars},
+}); });
 constexpr ClassDefault kApertusDefaults[] = {
     {"hidden_size", "4096"}, {"intermediate_size", "14336"}, {"num_attention_heads", "32"},
     rows::kAllKeyHeads, {"rms_norm_eps", "1e-5", kInKeys}, {"rope_theta", "12000000", kInKeys},

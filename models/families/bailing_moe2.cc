@@ -9,33 +9,29 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kBailingLayer[] = {
+constexpr auto kBailingLayer = spread([] { return std::to_array<ParameterRule>({
     {"model.word_embeddings.weight",     "vocab_size hidden_size"},
     {"model.norm.weight",                "hidden_size"},
     {"lm_head.weight",                   "vocab_size hidden_size", kWhole, "head"},
-    {".input_layernorm.weight",          "hidden_size"},
-    {".post_attention_layernorm.weight", "hidden_size"},
+    {".{input,post_attention}_layernorm.weight", "hidden_size"},
     {".attention.query_key_value.weight",
      "num_attention_heads*head_dim+2*num_key_value_heads*head_dim hidden_size", kRows},
     {".attention.query_key_value.bias",
      "num_attention_heads*head_dim+2*num_key_value_heads*head_dim", kRows, "use_qkv_bias"},
     {".attention.dense.weight",          "hidden_size num_attention_heads*head_dim", kColumns},
-    {".attention.query_layernorm.weight", "head_dim", kWhole, "use_qk_norm"},
-    {".attention.key_layernorm.weight",  "head_dim", kWhole, "use_qk_norm"},
+    {".attention.{query,key}_layernorm.weight", "head_dim", kWhole, "use_qk_norm"},
     {".mlp.gate.weight",                 "num_experts hidden_size", kWhole, "sparse"},
     {".mlp.gate.expert_bias", "num_experts", kWhole, "sparse moe_router_enable_expert_bias"},
     {".final_layernorm.weight",          "hidden_size", kWhole, "nextn"},
-};
+}); });
 constexpr rows::Rules kBailingNextn = std::span(rows::kNextn).first(3);
-constexpr NameRule kBailingNames[] = {
+constexpr auto kBailingNames = spread([] { return std::to_array<NameRule>({
     {"model.word_embeddings",                    "token_embd"},
-    {"model.layers.{}.attention.query_key_value", "blk.{}.attn_qkv"},
-    {"model.layers.{}.attention.dense",          "blk.{}.attn_output"},
-    {"model.layers.{}.attention.query_layernorm", "blk.{}.attn_q_norm"},
-    {"model.layers.{}.attention.key_layernorm",  "blk.{}.attn_k_norm"},
+    {"model.layers.{}.attention.{query_key_value,dense,query_layernorm,key_layernorm}",
+     "blk.{}.attn_{qkv,output,q_norm,k_norm}"},
     {"model.layers.{}.mlp.gate.expert_bias",     "blk.{}.exp_probs_b.bias"},
     {"model.layers.{}.final_layernorm",          "blk.{}.layer_output_norm"},
-};
+}); });
 constexpr KeyRule kBailingKeys[] = {
     {"rope.dimension_count",              kU32, "0.5", kPartialRotary},
     {"leading_dense_block_count",         kU32, "first_k_dense_replace", kNumber},

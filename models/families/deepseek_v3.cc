@@ -36,36 +36,31 @@ constexpr ParameterRule kMlaAttention[] = {
      "attention_bias"},
     {".self_attn.o_proj.bias",           "hidden_size", kWhole, "attention_bias"},
 };
-constexpr ParameterRule kDeepseekV2Bias[] = {
-    {".mlp.shared_experts.gate_proj.bias", "n_shared_experts*moe_intermediate_size", kRows,
-     "sparse n_shared_experts mlp_bias"},
-    {".mlp.shared_experts.up_proj.bias", "n_shared_experts*moe_intermediate_size", kRows,
+constexpr auto kDeepseekV2Bias = spread([] { return std::to_array<ParameterRule>({
+    {".mlp.shared_experts.{gate,up}_proj.bias", "n_shared_experts*moe_intermediate_size", kRows,
      "sparse n_shared_experts mlp_bias"},
     {".mlp.shared_experts.down_proj.bias", "hidden_size", kWhole,
      "sparse n_shared_experts mlp_bias"},
-};
-constexpr ParameterRule kDsaIndexer[] = {
+}); });
+constexpr auto kDsaIndexer = spread([] { return std::to_array<ParameterRule>({
     {".self_attn.indexer.wq_b.weight", "index_n_heads*index_head_dim q_lora_rank", kWhole,
      "q_lora_rank"},
     {".self_attn.indexer.wk.weight",           "index_head_dim hidden_size", kWhole, "optional"},
-    {".self_attn.indexer.k_norm.weight",       "index_head_dim", kWhole, "optional"},
-    {".self_attn.indexer.k_norm.bias",         "index_head_dim", kWhole, "optional"},
+    {".self_attn.indexer.k_norm.{weight,bias}", "index_head_dim", kWhole, "optional"},
     {".self_attn.indexer.weights_proj.weight", "index_n_heads hidden_size", kWhole, "optional"},
-};
-constexpr NameRule kMlaNames[] = {   // before the common rows: the first match wins
-    {"model.layers.{}.self_attn.q_a_proj",             "blk.{}.attn_q_a"},
-    {"model.layers.{}.self_attn.q_b_proj",             "blk.{}.attn_q_b"},
-    {"model.layers.{}.self_attn.q_a_layernorm",        "blk.{}.attn_q_a_norm"},
-    {"model.layers.{}.self_attn.kv_a_proj_with_mqa",   "blk.{}.attn_kv_a_mqa"},
+}); });
+// Before the common rows: the first match wins.
+constexpr auto kMlaNames = spread([] { return std::to_array<NameRule>({
+    {"model.layers.{}.self_attn.{q_a_proj,q_b_proj,q_a_layernorm,kv_a_proj_with_mqa}",
+     "blk.{}.attn_{q_a,q_b,q_a_norm,kv_a_mqa}"},
     {"model.layers.{}.self_attn.kv_a_layernorm",       "blk.{}.attn_kv_a_norm"},
     {"model.layers.{}.self_attn.kv_b_proj.weight", "blk.{}.attn_k_b.weight", kKeyValue,
      Store::kByRules, "blk.{}.attn_v_b.weight"},
     {"model.layers.{}.self_attn.indexer.k_norm",       "blk.{}.indexer.k_norm"},
     {"model.layers.{}.self_attn.indexer.weights_proj", "blk.{}.indexer.proj", kNone, Store::kF32},
-    {"model.layers.{}.self_attn.indexer.wk",           "blk.{}.indexer.attn_k"},
-    {"model.layers.{}.self_attn.indexer.wq_b",         "blk.{}.indexer.attn_q_b"},
-};
-constexpr KeyRule kDeepseekV3Keys[] = {
+    {"model.layers.{}.self_attn.indexer.{wk,wq_b}", "blk.{}.indexer.attn_{k,q_b}"},
+}); });
+constexpr auto kDeepseekV3Keys = spread([] { return std::to_array<KeyRule>({
     {"attention.head_count_kv",          kU32, "1", kNumber},
     {"leading_dense_block_count",        kU32, "first_k_dense_replace", kNumber},
     {"vocab_size",                       kU32, "vocab_size"},
@@ -76,13 +71,12 @@ constexpr KeyRule kDeepseekV3Keys[] = {
     {"attention.key_length_mla",         kU32, "qk_nope_head_dim+qk_rope_head_dim", kNumber},
     {"attention.value_length_mla",       kU32, "v_head_dim", kNumber},
     {"expert_feed_forward_length",       kU32, "moe_intermediate_size intermediate_size"},
-    {"expert_count",                     kU32, "n_routed_experts"},
-    {"expert_shared_count",              kU32, "n_shared_experts"},
+    {"expert_{count,shared_count}", kU32, "n_{routed,shared}_experts"},
     {"expert_weights_scale",             kF32, "routed_scaling_factor"},
     {"expert_weights_norm",              kBool, "norm_topk_prob", kFieldIfTrue},
     {"rope.dimension_count",             kU32, "qk_rope_head_dim", kNumber},
     {"rope.scaling.yarn_log_multiplier", kF32, "mscale_all_dim", kRopeTenth},
-};
+}); });
 // Converters before April 2025 wrote kv_b_proj as it is, and sizes of heads that are not latent.
 constexpr auto kJoinedKeyValueKeys = [] {
   std::array<KeyRule, std::size(kDeepseekV3Keys) - 2> out{};
@@ -95,14 +89,13 @@ constexpr auto kJoinedKeyValueKeys = [] {
   }
   return out;
 }();
-constexpr KeyRule kGlmMoeDsaKeys[] = {
+constexpr auto kGlmMoeDsaKeys = spread([] { return std::to_array<KeyRule>({
     {"rope.dimension_count",         kU32, "qk_rope_head_dim", kPartialRotary},
     {"nextn_predict_layers",         kU32, "num_nextn_predict_layers", kNextnSaid},
-    {"attention.indexer.head_count", kU32, "index_n_heads", kNumber},
-    {"attention.indexer.key_length", kU32, "index_head_dim", kNumber},
-    {"attention.indexer.top_k",      kU32, "index_topk", kNumber},
+    {"attention.indexer.{head_count,key_length,top_k}", kU32, "index_{n_heads,head_dim,topk}",
+     kNumber},
     {"attention.indexer.types",      kArray, "indexer_types", kFullLayers},
-};
+}); });
 constexpr rows::KeyRules kDeepseekV32Keys = std::span(kGlmMoeDsaKeys).subspan(1, 4);
 constexpr NameRule kMistral4Names[] = {   // come before the rows of experts
     {"model.layers.{}.mlp.experts.gate_up_proj", "blk.{}.ffn_gate_up_exps.weight"},
@@ -197,21 +190,19 @@ constexpr auto kMistral4Defaults = rows::in_shapes({
 constexpr NameRule kJoinedKeyValueNames[] = {   // come before the rows of MLA
     {"model.layers.{}.self_attn.kv_b_proj.weight", "blk.{}.attn_kv_b.weight"},
 };
-constexpr KeyRule kMiniCpm3Keys[] = {
+constexpr auto kMiniCpm3Keys = spread([] { return std::to_array<KeyRule>({
     {"general.file_type",                kU32, "", kFileType},
     {"context_length",                   kU32, "max_position_embeddings"},
     {"embedding_length",                 kU32, "hidden_size"},
     {"block_count",                      kU32, "", kBlockCount},
     {"feed_forward_length",              kU32, "intermediate_size"},
-    {"attention.head_count",             kU32, "num_attention_heads"},
-    {"attention.head_count_kv",          kU32, "num_key_value_heads"},
+    {"attention.head_{count,count_kv}", kU32, "num_{attention,key_value}_heads"},
     {"attention.layer_norm_rms_epsilon", kF32, "rms_norm_eps"},
     {"vocab_size",                       kU32, "vocab_size"},
-    {"attention.q_lora_rank",            kU32, "q_lora_rank"},
-    {"attention.kv_lora_rank",           kU32, "kv_lora_rank"},
+    {"attention.{q,kv}_lora_rank", kU32, "{q,kv}_lora_rank"},
     {"attention.key_length",             kU32, "qk_nope_head_dim+qk_rope_head_dim", kNumber},
     {"rope.dimension_count",             kU32, "qk_rope_head_dim"},
-};
+}); });
 constexpr auto kMiniCpm3Defaults = rows::in_shapes({
     {"vocab_size", "73448"}, {"hidden_size", "2560"}, {"intermediate_size", "6400"},
     {"num_hidden_layers", "62"}, {"num_attention_heads", "40"}, rows::key_heads("40"),
@@ -237,38 +228,32 @@ constexpr ParameterRule kHyV4Rows[] = {
      "optional"},
 };
 constexpr rows::Rules kHyV4Indexer = std::span(kDsaIndexer).subspan(1);
-constexpr NameRule kHyV4Names[] = {
+constexpr auto kHyV4Names = spread([] { return std::to_array<NameRule>({
     {"model.hc_head.hc_head_fn",    "output_hc_fn.weight", kNone, Store::kF32},
-    {"model.hc_head.hc_head_base",  "output_hc_base.weight"},
-    {"model.hc_head.hc_head_scale", "output_hc_scale.weight"},
+    {"model.hc_head.hc_head_{base,scale}", "output_hc_{base,scale}.weight"},
     {"model.layers.{}.hc_attn_layer.hc_pre.hc_fn",    "blk.{}.hc_attn_fn.weight", kNone,
      Store::kF32},
-    {"model.layers.{}.hc_attn_layer.hc_pre.hc_base",  "blk.{}.hc_attn_base.weight"},
-    {"model.layers.{}.hc_attn_layer.hc_pre.hc_scale", "blk.{}.hc_attn_scale.weight"},
+    {"model.layers.{}.hc_attn_layer.hc_pre.hc_{base,scale}", "blk.{}.hc_attn_{base,scale}.weight"},
     {"model.layers.{}.hc_mlp_layer.hc_pre.hc_fn",     "blk.{}.hc_ffn_fn.weight", kNone,
      Store::kF32},
-    {"model.layers.{}.hc_mlp_layer.hc_pre.hc_base",   "blk.{}.hc_ffn_base.weight"},
-    {"model.layers.{}.hc_mlp_layer.hc_pre.hc_scale",  "blk.{}.hc_ffn_scale.weight"},
+    {"model.layers.{}.hc_mlp_layer.hc_pre.hc_{base,scale}", "blk.{}.hc_ffn_{base,scale}.weight"},
     {"model.layers.{}.self_attn.learnable_sink_param", "blk.{}.attn_sinks.weight"},
     {"model.layers.{}.self_attn.linear_gate",         "blk.{}.attn_gate"},
-};
+}); });
 constexpr NameRule kF32Head[] = {
     {"lm_head", "output", kNone, Store::kF32},
 };
-constexpr KeyRule kHyV4Keys[] = {
-    {"expert_group_count",           kU32, "", kUnlessOne},
-    {"expert_group_used_count",      kU32, "", kUnlessOne},
+constexpr auto kHyV4Keys = spread([] { return std::to_array<KeyRule>({
+    {"expert_group_{count,used_count}", kU32, "", kUnlessOne},
     {"leading_dense_block_count",    kU32, "", kLeadingDense},
     {"expert_gating_func",           kU32, "2", kNumber},  // sigmoid
     {"swiglu_clamp_exp",             kF32, "swiglu_limit", kLimits},
     {"hyper_connection.count",       kU32, "hc_mult", kNumber},
-    {"hyper_connection.epsilon",     kF32, "hc_eps"},
-    {"hyper_connection.magnitude",   kF32, "hc_magnitude"},
-    {"attention.indexer.head_count", kU32, "index_n_heads", kNumber},
-    {"attention.indexer.key_length", kU32, "index_head_dim", kNumber},
-    {"attention.indexer.top_k",      kU32, "index_topk", kNumber},
+    {"hyper_connection.{epsilon,magnitude}", kF32, "hc_{eps,magnitude}"},
+    {"attention.indexer.{head_count,key_length,top_k}", kU32, "index_{n_heads,head_dim,topk}",
+     kNumber},
     {"attention.indexer.types",      kArray, "indexer_types", kFullLayers},
-};
+}); });
 constexpr ClassDefault kHyV4Defaults[] = {
     {"hidden_size", "2816"}, {"intermediate_size", "6912"}, {"num_attention_heads", "32"},
     {"num_key_value_heads", "num_attention_heads", kInKeys}, {"qk_rope_head_dim", "64"},

@@ -12,43 +12,36 @@ namespace {
 // clang-format off
 constexpr auto kErnieBias = rows::under("use_bias", rows::kAllBias);
 constexpr auto kErnieMlpBias = rows::under("dense use_bias", rows::kMlpBias);
-constexpr ParameterRule kErnieExperts[] = {
+constexpr auto kErnieExperts = spread([] { return std::to_array<ParameterRule>({
     {".mlp.gate.weight",                 "moe_num_experts hidden_size", kWhole, "sparse"},
     {".mlp.moe_statics.e_score_correction_bias", "1 moe_num_experts", kWhole, "sparse"},
-    {".mlp.experts.{}.gate_proj.weight", "moe_intermediate_size hidden_size", kRows, "sparse"},
-    {".mlp.experts.{}.up_proj.weight",   "moe_intermediate_size hidden_size", kRows, "sparse"},
+    {".mlp.experts.{}.{gate,up}_proj.weight", "moe_intermediate_size hidden_size", kRows, "sparse"},
     {".mlp.experts.{}.down_proj.weight", "hidden_size moe_intermediate_size", kColumns, "sparse"},
-    {".mlp.shared_experts.gate_proj.weight",
-     "moe_num_shared_experts*moe_intermediate_size hidden_size", kRows,
-     "sparse moe_num_shared_experts"},
-    {".mlp.shared_experts.up_proj.weight",
+    {".mlp.shared_experts.{gate,up}_proj.weight",
      "moe_num_shared_experts*moe_intermediate_size hidden_size", kRows,
      "sparse moe_num_shared_experts"},
     {".mlp.shared_experts.down_proj.weight",
      "hidden_size moe_num_shared_experts*moe_intermediate_size", kColumns,
      "sparse moe_num_shared_experts"},
-};
-constexpr ParameterRule kErnieMoeBias[] = {
-    {".mlp.shared_experts.gate_proj.bias", "moe_num_shared_experts*moe_intermediate_size", kRows,
-     "sparse moe_num_shared_experts use_bias"},
-    {".mlp.shared_experts.up_proj.bias", "moe_num_shared_experts*moe_intermediate_size", kRows,
-     "sparse moe_num_shared_experts use_bias"},
+}); });
+constexpr auto kErnieMoeBias = spread([] { return std::to_array<ParameterRule>({
+    {".mlp.shared_experts.{gate,up}_proj.bias", "moe_num_shared_experts*moe_intermediate_size",
+     kRows, "sparse moe_num_shared_experts use_bias"},
     {".mlp.shared_experts.down_proj.bias", "hidden_size", kWhole,
      "sparse moe_num_shared_experts use_bias"},
     {"lm_head.bias", "vocab_size", kWhole, "head use_bias"},
-};
+}); });
 constexpr NameRule kErnieMoeNames[] = {   // before the common rows: the first match wins
     {"model.layers.{}.mlp.moe_statics.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
 };
-constexpr KeyRule kErnieMoeKeys[] = {
-    {"expert_count",                      kU32, "moe_num_experts", kNumber},
-    {"expert_used_count",                 kU32, "moe_k", kNumber},
+constexpr auto kErnieMoeKeys = spread([] { return std::to_array<KeyRule>({
+    {"expert_{count,used_count}", kU32, "moe_{num_experts,k}", kNumber},
     {"interleave_moe_layer_step",         kU32, "moe_layer_interval", kNumber},
     {"leading_dense_block_count",         kU32, "moe_layer_start_index", kNumber},
     {"expert_feed_forward_length",        kU32, "moe_intermediate_size"},
     {"expert_shared_count",               kU32, "moe_num_shared_experts"},
     {"expert_shared_feed_forward_length", kU32, "moe_num_shared_experts", kSharedWidth},
-};
+}); });
 constexpr ClassDefault kErnieDefaults[] = {
     {"hidden_size", "1024"}, {"intermediate_size", "3072"}, {"num_attention_heads", "16"},
     rows::key_heads("2"),

@@ -8,34 +8,25 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kExaoneRows[] = {
+constexpr auto kExaoneRows = spread([] { return std::to_array<ParameterRule>({
     {"transformer.wte.weight",            "vocab_size hidden_size"},
     {"transformer.ln_f.weight",           "hidden_size"},
     {"lm_head.weight",                    "vocab_size hidden_size", kWhole, "head"},
-    {".ln_1.weight",                      "hidden_size"},
-    {".ln_2.weight",                      "hidden_size"},
+    {".ln_{1,2}.weight", "hidden_size"},
     {".attn.attention.q_proj.weight",     "num_attention_heads*head_dim hidden_size", kRows},
-    {".attn.attention.k_proj.weight",     "num_key_value_heads*head_dim hidden_size", kRows},
-    {".attn.attention.v_proj.weight",     "num_key_value_heads*head_dim hidden_size", kRows},
+    {".attn.attention.{k,v}_proj.weight", "num_key_value_heads*head_dim hidden_size", kRows},
     {".attn.attention.out_proj.weight",   "hidden_size num_attention_heads*head_dim", kColumns},
-    {".mlp.c_fc_0.weight",                "intermediate_size hidden_size", kRows},
-    {".mlp.c_fc_1.weight",                "intermediate_size hidden_size", kRows},
+    {".mlp.c_fc_{0,1}.weight", "intermediate_size hidden_size", kRows},
     {".mlp.c_proj.weight",                "hidden_size intermediate_size", kColumns},
-};
-constexpr NameRule kExaoneNames[] = {
+}); });
+constexpr auto kExaoneNames = spread([] { return std::to_array<NameRule>({
     {"transformer.wte",                           "token_embd"},
     {"transformer.ln_f",                          "output_norm"},
     {"lm_head",                                   "output"},
-    {"transformer.h.{}.ln_1",                     "blk.{}.attn_norm"},
-    {"transformer.h.{}.ln_2",                     "blk.{}.ffn_norm"},
-    {"transformer.h.{}.attn.attention.q_proj",    "blk.{}.attn_q"},
-    {"transformer.h.{}.attn.attention.k_proj",    "blk.{}.attn_k"},
-    {"transformer.h.{}.attn.attention.v_proj",    "blk.{}.attn_v"},
-    {"transformer.h.{}.attn.attention.out_proj",  "blk.{}.attn_output"},
-    {"transformer.h.{}.mlp.c_fc_0",               "blk.{}.ffn_gate"},
-    {"transformer.h.{}.mlp.c_fc_1",               "blk.{}.ffn_up"},
-    {"transformer.h.{}.mlp.c_proj",               "blk.{}.ffn_down"},
-};
+    {"transformer.h.{}.ln_{1,2}", "blk.{}.{attn,ffn}_norm"},
+    {"transformer.h.{}.attn.attention.{q,k,v,out}_proj", "blk.{}.attn_{q,k,v,output}"},
+    {"transformer.h.{}.mlp.c_{fc_0,fc_1,proj}", "blk.{}.ffn_{gate,up,down}"},
+}); });
 constexpr KeyRule kExaoneKeys[] = {
     {"rope.dimension_count", kU32, "", kPartialHidden},
 };

@@ -16,7 +16,7 @@ namespace {
 const Family* const kFamilies[] = {CKPT_FAMILIES(CKPT_ENTRY)};
 
 // clang-format off
-constexpr KeyRule kCommonKeyRows[] = {
+constexpr auto kCommonKeyRows = spread([] { return std::to_array<KeyRule>({
     {"block_count",             kU32, "", kBlockCount},
     {"context_length", kU32,
      "max_position_embeddings n_ctx n_positions max_length max_sequence_length model_max_length"},
@@ -34,15 +34,13 @@ constexpr KeyRule kCommonKeyRows[] = {
     {"attention.layer_norm_epsilon", kF32, "layer_norm_eps layer_norm_epsilon norm_epsilon"},
     {"expert_count",            kU32, "num_local_experts num_experts n_routed_experts"},
     {"expert_used_count",       kU32, "num_experts_per_tok num_experts_per_token top_k_experts"},
-    {"expert_group_count",      kU32, "n_group"},
-    {"expert_group_used_count", kU32, "topk_group"},
+    {"expert_group_{count,used_count}", kU32, "{n,topk}_group"},
     {"expert_gating_func", kU32,
      "score_function scoring_func score_func moe_router_activation moe_router_activation_func "
      "expert_selection_fn", kGatingFunction},
-    {"attention.key_length",    kU32, "head_dim"},
-    {"attention.value_length",  kU32, "head_dim"},
+    {"attention.{key,value}_length", kU32, "head_dim"},
     {"general.file_type",       kU32, "", kFileType},
-};
+}); });
 // clang-format on
 
 // Source: ollama/ollama server/create.go, createModel().

@@ -17,19 +17,17 @@ constexpr ParameterRule kGlmMlp[] = {
 constexpr NameRule kGlmNames[] = {
     {"model.layers.{}.mlp.gate_up_proj", "blk.{}.ffn_up"},
 };
-constexpr KeyRule kGlmKeys[] = {
+constexpr auto kGlmKeys = spread([] { return std::to_array<KeyRule>({
     {"context_length",                   kU32, "seq_length", kNumber},
-    {"embedding_length",                 kU32, "hidden_size", kNumber},
-    {"feed_forward_length",              kU32, "intermediate_size", kNumber},
+    {"{embedding,feed_forward}_length", kU32, "{hidden,intermediate}_size", kNumber},
     {"block_count",                      kU32, "", kBlockCount},
-    {"attention.head_count",             kU32, "num_attention_heads", kNumber},
-    {"attention.head_count_kv",          kU32, "num_key_value_heads", kNumber},
+    {"attention.head_{count,count_kv}", kU32, "num_{attention,key_value}_heads", kNumber},
     {"attention.layer_norm_rms_epsilon", kF32, "layernorm_epsilon"},
     {"general.file_type",                kU32, "", kFileType},
     {"rope.dimension_count",             kU32, "0.5", kPartialRotary},
     {"tokenizer.ggml.add_bos_token",     kBool, "false", kConstant},
     {"rope.freq_base",                   kF32, "10000", kConstant},
-};
+}); });
 constexpr ClassDefault kGlmDefaults[] = {
     {"seq_length", "hidden_size", kInShapes}, {"layernorm_epsilon", "1e-5", kInKeys},
     {"hidden_size", "4096"}, {"intermediate_size", "13696"}, {"num_attention_heads", "32"},

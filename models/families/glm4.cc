@@ -13,19 +13,18 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kGlm4Norms[] = {
-    {".post_self_attn_layernorm.weight", "hidden_size"},
-    {".post_mlp_layernorm.weight",       "hidden_size"},
-};
+constexpr auto kGlm4Norms = spread([] { return std::to_array<ParameterRule>({
+    {".post_{self_attn,mlp}_layernorm.weight", "hidden_size"},
+}); });
 constexpr ParameterRule kGlm4Mlp[] = {
     {".mlp.gate_up_proj.weight", "2*intermediate_size hidden_size", kRows},
     {".mlp.down_proj.weight",    "hidden_size intermediate_size", kColumns},
 };
-constexpr NameRule kGlm4Names[] = {   // before the common rows: the first match wins
-    {"model.layers.{}.post_self_attn_layernorm", "blk.{}.post_attention_norm"},
-    {"model.layers.{}.post_mlp_layernorm",       "blk.{}.post_ffw_norm"},
+// Before the common rows: the first match wins.
+constexpr auto kGlm4Names = spread([] { return std::to_array<NameRule>({
+    {"model.layers.{}.post_{self_attn,mlp}_layernorm", "blk.{}.post_{attention,ffw}_norm"},
     {"model.layers.{}.mlp.gate_up_proj",         "blk.{}.ffn_up"},
-};
+}); });
 constexpr KeyRule kGlm4Keys[] = {
     {"rope.dimension_count", kU32, "0.5", kPartialRotary},
 };

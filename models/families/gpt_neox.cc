@@ -8,15 +8,12 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kGptNeoxRows[] = {
+constexpr auto kGptNeoxRows = spread([] { return std::to_array<ParameterRule>({
     {"gpt_neox.embed_in.weight",          "vocab_size hidden_size"},
-    {"gpt_neox.final_layer_norm.weight",  "hidden_size"},
-    {"gpt_neox.final_layer_norm.bias",    "hidden_size"},
+    {"gpt_neox.final_layer_norm.{weight,bias}", "hidden_size"},
     {"embed_out.weight",                  "vocab_size hidden_size", kWhole, "head"},
-    {".input_layernorm.weight",           "hidden_size"},
-    {".input_layernorm.bias",             "hidden_size"},
-    {".post_attention_layernorm.weight",  "hidden_size"},
-    {".post_attention_layernorm.bias",    "hidden_size"},
+    {".input_layernorm.{weight,bias}", "hidden_size"},
+    {".post_attention_layernorm.{weight,bias}", "hidden_size"},
     {".attention.query_key_value.weight", "3*hidden_size hidden_size", kRows},
     {".attention.query_key_value.bias",   "3*hidden_size", kRows, "attention_bias"},
     {".attention.dense.weight",           "hidden_size hidden_size", kColumns},
@@ -25,18 +22,16 @@ constexpr ParameterRule kGptNeoxRows[] = {
     {".mlp.dense_h_to_4h.bias",           "intermediate_size", kRows},
     {".mlp.dense_4h_to_h.weight",         "hidden_size intermediate_size", kColumns},
     {".mlp.dense_4h_to_h.bias",           "hidden_size"},
-};
-constexpr NameRule kGptNeoxNames[] = {
+}); });
+constexpr auto kGptNeoxNames = spread([] { return std::to_array<NameRule>({
     {"gpt_neox.embed_in",                            "token_embd"},
     {"embed_out",                                    "output"},
     {"gpt_neox.final_layer_norm",                    "output_norm"},
-    {"gpt_neox.layers.{}.input_layernorm",           "blk.{}.attn_norm"},
-    {"gpt_neox.layers.{}.post_attention_layernorm",  "blk.{}.ffn_norm"},
+    {"gpt_neox.layers.{}.{input,post_attention}_layernorm", "blk.{}.{attn,ffn}_norm"},
     {"gpt_neox.layers.{}.attention.query_key_value", "blk.{}.attn_qkv", kQkvOfHeads},
     {"gpt_neox.layers.{}.attention.dense",           "blk.{}.attn_output"},
-    {"gpt_neox.layers.{}.mlp.dense_h_to_4h",         "blk.{}.ffn_up"},
-    {"gpt_neox.layers.{}.mlp.dense_4h_to_h",         "blk.{}.ffn_down"},
-};
+    {"gpt_neox.layers.{}.mlp.dense_{h_to_4h,4h_to_h}", "blk.{}.ffn_{up,down}"},
+}); });
 constexpr KeyRule kGptNeoxKeys[] = {
     {"context_length",               kU32, "max_position_embeddings"},
     {"embedding_length",             kU32, "hidden_size"},

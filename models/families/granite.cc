@@ -17,14 +17,12 @@ namespace {
 // clang-format off
 constexpr auto kGraniteAttention = rows::under("attention", rows::kAttention);
 constexpr auto kGraniteBias = rows::under("attention attention_bias", rows::kAllBias);
-constexpr ParameterRule kGraniteMamba[] = {
+constexpr auto kGraniteMamba = spread([] { return std::to_array<ParameterRule>({
     {".mamba.in_proj.bias",
      "2*mamba_expand*hidden_size+2*mamba_n_groups*mamba_d_state+mamba_n_heads", kRows,
      "mamba mamba_proj_bias"},
     {".mamba.out_proj.bias",   "hidden_size", kWhole, "mamba mamba_proj_bias"},
-    {".mamba.A_log",           "mamba_n_heads", kRows, "mamba"},
-    {".mamba.D",               "mamba_n_heads", kRows, "mamba"},
-    {".mamba.dt_bias",         "mamba_n_heads", kRows, "mamba"},
+    {".mamba.{A_log,D,dt_bias}", "mamba_n_heads", kRows, "mamba"},
     {".mamba.conv1d.weight",
      "mamba_expand*hidden_size+2*mamba_n_groups*mamba_d_state 1 mamba_d_conv", kRows, "mamba"},
     {".mamba.conv1d.bias", "mamba_expand*hidden_size+2*mamba_n_groups*mamba_d_state", kRows,
@@ -34,7 +32,7 @@ constexpr ParameterRule kGraniteMamba[] = {
      "mamba"},
     {".mamba.norm.weight",     "mamba_expand*hidden_size", kRows, "mamba"},
     {".mamba.out_proj.weight", "hidden_size mamba_expand*hidden_size", kColumns, "mamba"},
-};
+}); });
 constexpr auto kGraniteExperts = rows::under("num_local_experts", {
     {".block_sparse_moe.router.layer.weight", "num_local_experts hidden_size"},
     {".block_sparse_moe.input_linear.weight", "num_local_experts 2*intermediate_size hidden_size",
@@ -74,24 +72,21 @@ constexpr NameRule kGraniteDenseNames[] = {
 };
 // The first of these are Granite 3's too.
 constexpr size_t kGranite3Keys = 8;
-constexpr KeyRule kGraniteKeys[] = {
+constexpr auto kGraniteKeys = spread([] { return std::to_array<KeyRule>({
     {"vocab_size",                        kU32, "vocab_size"},
     {"rope.dimension_count",              kU32, "hidden_size/num_attention_heads", kNumber},
     {"attention.scale",                   kF32, "attention_multiplier", kFieldUnlessZero},
-    {"embedding_scale",                   kF32, "embedding_multiplier", kFieldUnlessZero},
-    {"residual_scale",                    kF32, "residual_multiplier", kFieldUnlessZero},
+    {"{embedding,residual}_scale", kF32, "{embedding,residual}_multiplier", kFieldUnlessZero},
     {"logit_scale",                       kF32, "logits_scaling", kFieldUnlessZero},
     // Granite Vision's.
     {"deepstack_mapping", kArray, "deepstack_layer_map spatial_target_layers", kDeepstackMapping},
     {"expert_shared_feed_forward_length", kU32, "shared_intermediate_size", kFieldUnlessZero},
-    {"ssm.conv_kernel",                   kU32, "mamba_d_conv", kNumber},
-    {"ssm.state_size",                    kU32, "mamba_d_state", kNumber},
-    {"ssm.group_count",                   kU32, "mamba_n_groups", kNumber},
+    {"ssm.{conv_kernel,state_size,group_count}", kU32, "mamba_{d_conv,d_state,n_groups}", kNumber},
     {"ssm.inner_size",                    kU32, "mamba_expand*hidden_size", kNumber},
     {"ssm.time_step_rank",                kU32, "mamba_n_heads", kNumber},
     {"rope.dimension_count",              kU32, "attn_rotary_emb", kFieldUnlessZero},
     {"attention.head_count_kv",           kArray, "num_key_value_heads", kAttentionHeads},
-};
+}); });
 constexpr ClassDefault kGraniteHybridDefaults[] = {
     {"vocab_size", "32000", kInShapes}, {"hidden_size", "4096", kInShapes},
     {"intermediate_size", "11008", kInShapes}, {"num_hidden_layers", "32", kInShapes},

@@ -10,14 +10,12 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kHunyuanNorms[] = {
-    {".self_attn.query_layernorm.weight", "head_dim"},
-    {".self_attn.key_layernorm.weight",   "head_dim"},
-};
-constexpr NameRule kHunyuanNames[] = {
-    {"model.layers.{}.self_attn.query_layernorm", "blk.{}.attn_q_norm"},
-    {"model.layers.{}.self_attn.key_layernorm",   "blk.{}.attn_k_norm"},
-};
+constexpr auto kHunyuanNorms = spread([] { return std::to_array<ParameterRule>({
+    {".self_attn.{query,key}_layernorm.weight", "head_dim"},
+}); });
+constexpr auto kHunyuanNames = spread([] { return std::to_array<NameRule>({
+    {"model.layers.{}.self_attn.{query,key}_layernorm", "blk.{}.attn_{q,k}_norm"},
+}); });
 constexpr KeyRule kHunyuanKeys[] = {
     {"rope.freq_base", kF32, "50", kAlphaRope},
 };
@@ -25,25 +23,21 @@ constexpr KeyRule kHunyuanVlKeys[] = {
     {"expert_count",   kU32, "", kUnlessOne},  // released configurations have one
     {"rope.freq_base", kF32, "", kXdRope},
 };
-constexpr ParameterRule kHunyuanExperts[] = {
+constexpr auto kHunyuanExperts = spread([] { return std::to_array<ParameterRule>({
     {".mlp.gate.wg.weight",              "num_experts hidden_size"},
-    {".mlp.shared_mlp.gate_proj.weight", "intermediate_size hidden_size", kRows},
-    {".mlp.shared_mlp.up_proj.weight",   "intermediate_size hidden_size", kRows},
+    {".mlp.shared_mlp.{gate,up}_proj.weight", "intermediate_size hidden_size", kRows},
     {".mlp.shared_mlp.down_proj.weight", "hidden_size intermediate_size", kColumns},
-};
-constexpr NameRule kHunyuanExpertNames[] = {
+}); });
+constexpr auto kHunyuanExpertNames = spread([] { return std::to_array<NameRule>({
     {"model.layers.{}.mlp.gate.wg",              "blk.{}.ffn_gate_inp", kNone, Store::kF32},
-    {"model.layers.{}.mlp.shared_mlp.gate_proj", "blk.{}.ffn_gate_shexp"},
-    {"model.layers.{}.mlp.shared_mlp.up_proj",   "blk.{}.ffn_up_shexp"},
-    {"model.layers.{}.mlp.shared_mlp.down_proj", "blk.{}.ffn_down_shexp"},
-};
-constexpr KeyRule kHunyuanMoeKeys[] = {
+    {"model.layers.{}.mlp.shared_mlp.{gate,up,down}_proj", "blk.{}.ffn_{gate,up,down}_shexp"},
+}); });
+constexpr auto kHunyuanMoeKeys = spread([] { return std::to_array<KeyRule>({
     {"expert_shared_feed_forward_length", kU32, "intermediate_size", kNumber},
-    {"expert_feed_forward_length",        kU32, "moe_intermediate_size", kNumber},
-    {"expert_used_count",                 kU32, "moe_topk", kNumber},
+    {"expert_{feed_forward_length,used_count}", kU32, "moe_{intermediate_size,topk}", kNumber},
     {"expert_shared_count",               kU32, "num_shared_expert", kNumber},
     {"rope.freq_base",                    kF32, "1000", kAlphaRope},
-};
+}); });
 constexpr ClassDefault kHunyuanDefaults[] = {
     {"hidden_size", "4096"}, {"intermediate_size", "11008"}, {"num_attention_heads", "32"},
     rows::kAllKeyHeads, {"rms_norm_eps", "1e-5", kInKeys}, {"rope_theta", "10000", kInKeys},

@@ -9,26 +9,22 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kHyV3Experts[] = {
+constexpr auto kHyV3Experts = spread([] { return std::to_array<ParameterRule>({
     {".mlp.router.gate.weight",     "num_experts hidden_size", kWhole, "sparse"},
     {".mlp.expert_bias",            "num_experts", kWhole, "sparse"},
-    {".mlp.shared_mlp.gate_proj.weight", "num_shared_experts*moe_intermediate_size hidden_size",
-     kRows, "sparse"},
-    {".mlp.shared_mlp.up_proj.weight", "num_shared_experts*moe_intermediate_size hidden_size",
-     kRows, "sparse"},
+    {".mlp.shared_mlp.{gate,up}_proj.weight",
+     "num_shared_experts*moe_intermediate_size hidden_size", kRows, "sparse"},
     {".mlp.shared_mlp.down_proj.weight", "hidden_size num_shared_experts*moe_intermediate_size",
      kColumns, "sparse"},
     {".final_layernorm.weight",     "hidden_size", kWhole, "nextn"},
-};
+}); });
 constexpr rows::Rules kHyV3Nextn = std::span(rows::kNextn).first(3);
-constexpr NameRule kHyV3Names[] = {
+constexpr auto kHyV3Names = spread([] { return std::to_array<NameRule>({
     {"model.layers.{}.mlp.router.gate",          "blk.{}.ffn_gate_inp", kNone, Store::kF32},
     {"model.layers.{}.mlp.expert_bias",          "blk.{}.exp_probs_b"},
-    {"model.layers.{}.mlp.shared_mlp.gate_proj", "blk.{}.ffn_gate_shexp"},
-    {"model.layers.{}.mlp.shared_mlp.up_proj",   "blk.{}.ffn_up_shexp"},
-    {"model.layers.{}.mlp.shared_mlp.down_proj", "blk.{}.ffn_down_shexp"},
+    {"model.layers.{}.mlp.shared_mlp.{gate,up,down}_proj", "blk.{}.ffn_{gate,up,down}_shexp"},
     {"model.layers.{}.final_layernorm",          "blk.{}.nextn.shared_head_norm"},
-};
+}); });
 constexpr KeyRule kHyV3Keys[] = {
     {"expert_feed_forward_length",        kU32, "moe_intermediate_size", kNumber},
     {"expert_shared_feed_forward_length", kU32, "moe_intermediate_size*num_shared_experts",

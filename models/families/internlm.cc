@@ -16,32 +16,28 @@ constexpr auto kInternLm3Defaults = rows::in_shapes({
     {"num_hidden_layers", "48"}, {"num_attention_heads", "32"}, {"num_key_value_heads", "2"},
     {"head_dim", "128"},
 });
-constexpr ParameterRule kInternLm2Rows[] = {
+constexpr auto kInternLm2Rows = spread([] { return std::to_array<ParameterRule>({
     {"model.tok_embeddings.weight", "vocab_size hidden_size"},
     {"model.norm.weight",           "hidden_size"},
     {"output.weight",               "vocab_size hidden_size", kWhole, "head"},
-    {".attention_norm.weight",      "hidden_size"},
-    {".ffn_norm.weight",            "hidden_size"},
+    {".{attention,ffn}_norm.weight", "hidden_size"},
     {".attention.wqkv.weight", "num_attention_heads*head_dim+2*num_key_value_heads*head_dim "
      "hidden_size", kRows},
     {".attention.wo.weight",        "hidden_size num_attention_heads*head_dim", kColumns},
     {".feed_forward.w1.weight",     "intermediate_size hidden_size", kRows},
     {".feed_forward.w2.weight",     "hidden_size intermediate_size", kColumns},
     {".feed_forward.w3.weight",     "intermediate_size hidden_size", kRows},
-};
-constexpr NameRule kInternLm2Names[] = {
+}); });
+constexpr auto kInternLm2Names = spread([] { return std::to_array<NameRule>({
     {"model.tok_embeddings",                "token_embd"},
     {"model.norm",                          "output_norm"},
     {"output",                              "output"},
-    {"model.layers.{}.attention_norm",      "blk.{}.attn_norm"},
-    {"model.layers.{}.ffn_norm",            "blk.{}.ffn_norm"},
+    {"model.layers.{}.{attention,ffn}_norm", "blk.{}.{attn,ffn}_norm"},
     {"model.layers.{}.attention.wqkv.weight", "blk.{}.attn_q.weight", kQkvOfGroups,
      Store::kByRules, "blk.{}.attn_k.weight blk.{}.attn_v.weight"},
     {"model.layers.{}.attention.wo",        "blk.{}.attn_output"},
-    {"model.layers.{}.feed_forward.w1",     "blk.{}.ffn_gate"},
-    {"model.layers.{}.feed_forward.w2",     "blk.{}.ffn_down"},
-    {"model.layers.{}.feed_forward.w3",     "blk.{}.ffn_up"},
-};
+    {"model.layers.{}.feed_forward.w{1,2,3}", "blk.{}.ffn_{gate,down,up}"},
+}); });
 constexpr auto kInternLm2Defaults = rows::in_shapes({
     {"vocab_size", "103168"}, {"hidden_size", "4096"}, {"intermediate_size", "11008"},
     {"num_hidden_layers", "32"}, {"num_attention_heads", "32"},

@@ -29,54 +29,43 @@ constexpr ClassDefault kMiniMaxM2Defaults[] = {
     {"num_hidden_layers", "62", kInShapes},
 };
 
-constexpr auto kMiniMaxM3Sparse = rows::under("sparse", {
+constexpr auto kMiniMaxM3Sparse = spread([] { return rows::under("sparse", {
     {".self_attn.index_q_proj.weight", "sparse_attention_config.sparse_num_index_heads"
      "*sparse_attention_config.sparse_index_dim hidden_size"},
     {".self_attn.index_k_proj.weight", "sparse_attention_config.sparse_index_dim hidden_size"},
-    {".self_attn.index_q_norm.weight", "sparse_attention_config.sparse_index_dim"},
-    {".self_attn.index_k_norm.weight", "sparse_attention_config.sparse_index_dim"},
+    {".self_attn.index_{q,k}_norm.weight", "sparse_attention_config.sparse_index_dim"},
     {".block_sparse_moe.gate.weight", "num_local_experts hidden_size"},
     {".block_sparse_moe.e_score_correction_bias", "num_local_experts"},
     {".block_sparse_moe.experts.{}.w1.weight", "intermediate_size hidden_size", kRows},
     {".block_sparse_moe.experts.{}.w2.weight", "hidden_size intermediate_size", kColumns},
     {".block_sparse_moe.experts.{}.w3.weight", "intermediate_size hidden_size", kRows},
-    {".block_sparse_moe.shared_experts.gate_proj.weight", "shared_intermediate_size hidden_size",
-     kRows},
-    {".block_sparse_moe.shared_experts.up_proj.weight", "shared_intermediate_size hidden_size",
-     kRows},
+    {".block_sparse_moe.shared_experts.{gate,up}_proj.weight",
+     "shared_intermediate_size hidden_size", kRows},
     {".block_sparse_moe.shared_experts.down_proj.weight", "hidden_size shared_intermediate_size",
      kColumns},
-});
-constexpr auto kMiniMaxM3Dense = rows::under("dense", {
-    {".mlp.gate_proj.weight", "dense_intermediate_size hidden_size", kRows},
-    {".mlp.up_proj.weight",   "dense_intermediate_size hidden_size", kRows},
+}); });
+constexpr auto kMiniMaxM3Dense = spread([] { return rows::under("dense", {
+    {".mlp.{gate,up}_proj.weight", "dense_intermediate_size hidden_size", kRows},
     {".mlp.down_proj.weight", "hidden_size dense_intermediate_size", kColumns},
-});
-constexpr NameRule kMiniMaxM3Names[] = {
+}); });
+constexpr auto kMiniMaxM3Names = spread([] { return std::to_array<NameRule>({
     {"model.norm",                                     "output_norm", kAddOne},
-    {"model.layers.{}.input_layernorm",                "blk.{}.attn_norm", kAddOne},
-    {"model.layers.{}.post_attention_layernorm",       "blk.{}.ffn_norm", kAddOne},
-    {"model.layers.{}.self_attn.q_norm",               "blk.{}.attn_q_norm", kAddOne},
-    {"model.layers.{}.self_attn.k_norm",               "blk.{}.attn_k_norm", kAddOne},
-    {"model.layers.{}.self_attn.index_q_norm",         "blk.{}.indexer.q_norm", kAddOne},
-    {"model.layers.{}.self_attn.index_k_norm",         "blk.{}.indexer.k_norm", kAddOne},
-    {"model.layers.{}.self_attn.index_q_proj", "blk.{}.indexer.q_proj", kNone, Store::kF32},
-    {"model.layers.{}.self_attn.index_k_proj", "blk.{}.indexer.k_proj", kNone, Store::kF32},
-};
-constexpr KeyRule kMiniMaxM3Keys[] = {
+    {"model.layers.{}.{input,post_attention}_layernorm", "blk.{}.{attn,ffn}_norm", kAddOne},
+    {"model.layers.{}.self_attn.{q,k}_norm", "blk.{}.attn_{q,k}_norm", kAddOne},
+    {"model.layers.{}.self_attn.index_{q,k}_norm", "blk.{}.indexer.{q,k}_norm", kAddOne},
+    {"model.layers.{}.self_attn.index_{q,k}_proj", "blk.{}.indexer.{q,k}_proj", kNone, Store::kF32},
+}); });
+constexpr auto kMiniMaxM3Keys = spread([] { return std::to_array<KeyRule>({
     {"expert_feed_forward_length",     kU32, "intermediate_size"},
     {"rope.dimension_count",           kU32, "rotary_dim", kNumber},
     {"expert_shared_count",            kU32, "n_shared_experts", kNumber},
     {"expert_weights_scale",           kF32, "routed_scaling_factor"},
     {"expert_weights_norm",            kBool, "true", kConstant},
-    {"attention.indexer.head_count",   kU32, "sparse_attention_config.sparse_num_index_heads",
-     kNumber},
-    {"attention.indexer.key_length",   kU32, "sparse_attention_config.sparse_index_dim", kNumber},
-    {"attention.indexer.top_k",        kU32, "sparse_attention_config.sparse_topk_blocks", kNumber},
-    {"attention.indexer.block_size",   kU32, "sparse_attention_config.sparse_block_size", kNumber},
+    {"attention.indexer.{head_count,key_length,top_k,block_size}", kU32,
+     "sparse_attention_config.sparse_{num_index_heads,index_dim,topk_blocks,block_size}", kNumber},
     {"attention.indexer.local_blocks", kU32, "sparse_attention_config.sparse_local_block", kNumber},
     {"leading_dense_block_count",      kU32, "first_k_dense_replace", kNumber},
-};
+}); });
 Result<uint64_t> leading_dense_layers(const Fields& fields) {
   const bool has_words = known(fields.config(), "mlp_layer_types") != nullptr;
   const JsonValue& kinds =

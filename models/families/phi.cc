@@ -13,48 +13,42 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kPhi2Rows[] = {
+constexpr auto kPhi2Rows = spread([] { return std::to_array<ParameterRule>({
     {"model.embed_tokens.weight",    "vocab_size hidden_size"},
-    {"model.final_layernorm.weight", "hidden_size"},
-    {"model.final_layernorm.bias",   "hidden_size"},
+    {"model.final_layernorm.{weight,bias}", "hidden_size"},
     {"lm_head.weight",               "vocab_size hidden_size", kWhole, "head"},
     {"lm_head.bias",                 "vocab_size", kWhole, "head"},
-    {".input_layernorm.weight",      "hidden_size"},
-    {".input_layernorm.bias",        "hidden_size"},
+    {".input_layernorm.{weight,bias}", "hidden_size"},
     {".self_attn.q_proj.weight",     "num_attention_heads*head_dim hidden_size", kRows},
-    {".self_attn.k_proj.weight",     "num_key_value_heads*head_dim hidden_size", kRows},
-    {".self_attn.v_proj.weight",     "num_key_value_heads*head_dim hidden_size", kRows},
+    {".self_attn.{k,v}_proj.weight", "num_key_value_heads*head_dim hidden_size", kRows},
     {".self_attn.dense.weight",      "hidden_size num_attention_heads*head_dim", kColumns},
     {".self_attn.dense.bias",        "hidden_size"},
     {".mlp.fc1.weight",              "intermediate_size hidden_size", kRows},
     {".mlp.fc1.bias",                "intermediate_size", kRows},
     {".mlp.fc2.weight",              "hidden_size intermediate_size", kColumns},
     {".mlp.fc2.bias",                "hidden_size"},
-};
-constexpr ParameterRule kPhi2Norms[] = {
-    {".self_attn.q_layernorm.weight", "head_dim", kWhole, "qk_layernorm"},
-    {".self_attn.q_layernorm.bias",   "head_dim", kWhole, "qk_layernorm"},
-    {".self_attn.k_layernorm.weight", "head_dim", kWhole, "qk_layernorm"},
-    {".self_attn.k_layernorm.bias",   "head_dim", kWhole, "qk_layernorm"},
-};
-constexpr NameRule kPhi2Names[] = {   // before the common rows: the first match wins
+}); });
+constexpr auto kPhi2Norms = spread([] { return std::to_array<ParameterRule>({
+    {".self_attn.q_layernorm.{weight,bias}", "head_dim", kWhole, "qk_layernorm"},
+    {".self_attn.k_layernorm.{weight,bias}", "head_dim", kWhole, "qk_layernorm"},
+}); });
+// Before the common rows: the first match wins.
+constexpr auto kPhi2Names = spread([] { return std::to_array<NameRule>({
     {"model.final_layernorm",           "output_norm"},
     {"model.layers.{}.self_attn.dense", "blk.{}.attn_output"},
-    {"model.layers.{}.mlp.fc1",         "blk.{}.ffn_up"},
-    {"model.layers.{}.mlp.fc2",         "blk.{}.ffn_down"},
-};
-constexpr KeyRule kPhi2Keys[] = {
+    {"model.layers.{}.mlp.fc{1,2}", "blk.{}.ffn_{up,down}"},
+}); });
+constexpr auto kPhi2Keys = spread([] { return std::to_array<KeyRule>({
     {"context_length",               kU32, "n_positions max_position_embeddings"},
     {"embedding_length",             kU32, "hidden_size n_embd"},
     {"feed_forward_length",          kU32, "4*hidden_size", kNumber},
     {"block_count",                  kU32, "", kBlockCount},
-    {"attention.head_count",         kU32, "num_attention_heads n_head"},
-    {"attention.head_count_kv",      kU32, "num_attention_heads n_head"},
+    {"attention.head_{count,count_kv}", kU32, "num_attention_heads n_head"},
     {"attention.layer_norm_epsilon", kF32, "layer_norm_epsilon layer_norm_eps"},
     {"rope.dimension_count",         kU32, "", kPartialHidden},
     {"general.file_type",            kU32, "", kFileType},
     {"tokenizer.ggml.add_bos_token", kBool, "false", kConstant},
-};
+}); });
 constexpr ClassDefault kPhi2Defaults[] = {
     {"hidden_size", "2048"}, {"intermediate_size", "8192"}, {"num_attention_heads", "32"},
     rows::kAllKeyHeads, {"layer_norm_eps", "1e-5", kInKeys}, {"rope_theta", "10000", kInKeys},
@@ -77,12 +71,11 @@ constexpr ParameterRule kFusedBias[] = {
     {".mlp.gate_up_proj.bias", "2*intermediate_size", kRows, "mlp_bias"},
     {".mlp.down_proj.bias",    "hidden_size", kWhole, "mlp_bias"},
 };
-constexpr ParameterRule kPhiMoeRows[] = {
+constexpr auto kPhiMoeRows = spread([] { return std::to_array<ParameterRule>({
     {"lm_head.bias",                   "vocab_size", kWhole, "lm_head_bias"},
     {"model.norm.bias",                "hidden_size"},
-    {".input_layernorm.bias",          "hidden_size"},
-    {".post_attention_layernorm.bias", "hidden_size"},
-};
+    {".{input,post_attention}_layernorm.bias", "hidden_size"},
+}); });
 constexpr NameRule kPhi3Names[] = {
     {"model.layers.{}.self_attn.qkv_proj", "blk.{}.attn_qkv"},
     {"model.layers.{}.mlp.gate_up_proj",   "blk.{}.ffn_up"},
@@ -104,10 +97,9 @@ constexpr KeyRule kPhi3Keys[] = {
     {"general.file_type",                    kU32, "", kFileType},
     {"attention.sliding_window",             kU32, "sliding_window", kFieldOrZero},
 };
-constexpr KeyRule kPhiMoeKeys[] = {
-    {"expert_used_count", kU32, "num_experts_per_tok"},
-    {"expert_count",      kU32, "num_local_experts"},
-};
+constexpr auto kPhiMoeKeys = spread([] { return std::to_array<KeyRule>({
+    {"expert_{used_count,count}", kU32, "num_{experts_per_tok,local_experts}"},
+}); });
 constexpr ClassDefault kPhi3Defaults[] = {
     {"hidden_size", "3072"}, {"intermediate_size", "8192"}, {"num_attention_heads", "32"},
     rows::kAllKeyHeads, {"rms_norm_eps", "1e-5", kInKeys}, {"rope_theta", "10000", kInKeys},

@@ -14,81 +14,69 @@ namespace {
 
 // clang-format off
 // A gate for each query.
-constexpr ParameterRule kGatedAttention[] = {
+constexpr auto kGatedAttention = spread([] { return std::to_array<ParameterRule>({
     {".self_attn.q_proj.weight", "2*num_attention_heads*head_dim hidden_size", kRows,
      "full_attention"},
-    {".self_attn.k_proj.weight", "num_key_value_heads*head_dim hidden_size", kRows,
-     "full_attention"},
-    {".self_attn.v_proj.weight", "num_key_value_heads*head_dim hidden_size", kRows,
+    {".self_attn.{k,v}_proj.weight", "num_key_value_heads*head_dim hidden_size", kRows,
      "full_attention"},
     {".self_attn.o_proj.weight", "hidden_size num_attention_heads*head_dim", kColumns,
      "full_attention"},
-    {".self_attn.q_norm.weight", "head_dim", kWhole, "full_attention"},
-    {".self_attn.k_norm.weight", "head_dim", kWhole, "full_attention"},
+    {".self_attn.{q,k}_norm.weight", "head_dim", kWhole, "full_attention"},
     {".self_attn.q_proj.bias",   "2*num_attention_heads*head_dim", kRows,
      "full_attention attention_bias"},
-    {".self_attn.k_proj.bias",   "num_key_value_heads*head_dim", kRows,
-     "full_attention attention_bias"},
-    {".self_attn.v_proj.bias",   "num_key_value_heads*head_dim", kRows,
+    {".self_attn.{k,v}_proj.bias", "num_key_value_heads*head_dim", kRows,
      "full_attention attention_bias"},
     {".self_attn.o_proj.bias",   "hidden_size", kWhole, "full_attention attention_bias"},
-};
+}); });
 // The rows of a linear attention behind its inputs.
-constexpr auto kDeltaAttention = rows::under("linear_attention", {
+constexpr auto kDeltaAttention = spread([] { return rows::under("linear_attention", {
     {".linear_attn.conv1d.weight",
      "2*linear_num_key_heads*linear_key_head_dim+linear_num_value_heads*linear_value_head_dim"
      " 1 linear_conv_kernel_dim", kRows},
-    {".linear_attn.A_log",       "linear_num_value_heads", kRows},
-    {".linear_attn.dt_bias",     "linear_num_value_heads", kRows},
+    {".linear_attn.{A_log,dt_bias}", "linear_num_value_heads", kRows},
     {".linear_attn.norm.weight", "linear_value_head_dim"},
     {".linear_attn.out_proj.weight",
      "hidden_size linear_num_value_heads*linear_value_head_dim", kColumns},
-});
+}); });
 // Norms are stored minus one.
-constexpr NameRule kAddedOneNames[] = {
+constexpr auto kAddedOneNames = spread([] { return std::to_array<NameRule>({
     {"model.norm",                               "output_norm", kAddOne},
     {"model.layers.{}.input_layernorm",          "blk.{}.attn_norm", kAddOne},
     {"model.layers.{}.post_attention_layernorm", "blk.{}.post_attention_norm", kAddOne},
-    {"model.layers.{}.self_attn.q_norm",         "blk.{}.attn_q_norm", kAddOne},
-    {"model.layers.{}.self_attn.k_norm",         "blk.{}.attn_k_norm", kAddOne},
+    {"model.layers.{}.self_attn.{q,k}_norm", "blk.{}.attn_{q,k}_norm", kAddOne},
     // Multi-token prediction: mtp.fc and its neighbors, under the first such layer.
-    {"model.layers.{}.enorm",                    "blk.{}.nextn.enorm", kAddOne},
-    {"model.layers.{}.hnorm",                    "blk.{}.nextn.hnorm", kAddOne},
+    {"model.layers.{}.{e,h}norm", "blk.{}.nextn.{e,h}norm", kAddOne},
     {"model.layers.{}.shared_head.norm",         "blk.{}.nextn.shared_head_norm", kAddOne},
-};
-constexpr KeyRule kDeltaKeys[] = {
-    {"expert_feed_forward_length", kU32, "moe_intermediate_size"},
-    {"expert_shared_feed_forward_length", kU32, "shared_expert_intermediate_size"},
+}); });
+constexpr auto kDeltaKeys = spread([] { return std::to_array<KeyRule>({
+    {"expert_{feed,shared_feed}_forward_length", kU32, "{moe,shared_expert}_intermediate_size"},
     {"nextn_predict_layers",       kU32, "", kNextnLayers},
-    {"ssm.conv_kernel",            kU32, "linear_conv_kernel_dim"},
-    {"ssm.state_size",             kU32, "linear_key_head_dim"},
-    {"ssm.group_count",            kU32, "linear_num_key_heads"},
-    {"ssm.time_step_rank",         kU32, "linear_num_value_heads"},
+    {"ssm.{conv_kernel,state_size,group_count,time_step_rank}", kU32,
+     "linear_{conv_kernel_dim,key_head_dim,num_key_heads,num_value_heads}"},
     {"ssm.inner_size",             kU32, "linear_value_head_dim*linear_num_value_heads", kNumber},
     {"attention.recurrent_layers", kArray, "layer_types", kRecurrentLayers},
     {"full_attention_interval",    kU32, "full_attention_interval", kAttentionInterval},
     {"rope.dimension_count",       kU32, "0.25", kPartialRotary},
-};
-constexpr auto kDeltaInputs = rows::under("linear_attention", {
+}); });
+constexpr auto kDeltaInputs = spread([] { return rows::under("linear_attention", {
     {".linear_attn.in_proj_qkv.weight",
      "2*linear_num_key_heads*linear_key_head_dim+linear_num_value_heads*linear_value_head_dim"
      " hidden_size", kRows},
     {".linear_attn.in_proj_z.weight",
      "linear_num_value_heads*linear_value_head_dim hidden_size", kRows},
-    {".linear_attn.in_proj_a.weight", "linear_num_value_heads hidden_size", kRows},
-    {".linear_attn.in_proj_b.weight", "linear_num_value_heads hidden_size", kRows},
-});
-constexpr NameRule kQwen35Names[] = {   // before the common rows: the first match wins
+    {".linear_attn.in_proj_{a,b}.weight", "linear_num_value_heads hidden_size", kRows},
+}); });
+// Before the common rows: the first match wins.
+constexpr auto kQwen35Names = spread([] { return std::to_array<NameRule>({
     {"model.layers.{}.linear_attn.in_proj_qkv", "blk.{}.attn_qkv", kValueRowsAfterQk},
     {"model.layers.{}.linear_attn.in_proj_z",   "blk.{}.attn_gate", kValueRows},
-    {"model.layers.{}.linear_attn.in_proj_a",   "blk.{}.ssm_alpha", kValueSingles},
-    {"model.layers.{}.linear_attn.in_proj_b",   "blk.{}.ssm_beta", kValueSingles},
+    {"model.layers.{}.linear_attn.in_proj_{a,b}", "blk.{}.ssm_{alpha,beta}", kValueSingles},
     {"model.layers.{}.linear_attn.conv1d",      "blk.{}.ssm_conv1d", kConvolution, Store::kF32},
     {"model.layers.{}.linear_attn.A_log",       "blk.{}.ssm_a", kDecay, Store::kF32},
     {"model.layers.{}.linear_attn.dt_bias",     "blk.{}.ssm_dt.bias", kValueSingles},
     {"model.layers.{}.linear_attn.norm",        "blk.{}.ssm_norm"},
     {"model.layers.{}.linear_attn.out_proj",    "blk.{}.ssm_out", kValueColumns},
-};
+}); });
 constexpr KeyRule kQwen35Keys[] = {
     {"rope.dimension_sections", kArray, "mrope_section", kDefaultSections},
 };
@@ -118,16 +106,16 @@ constexpr auto kQwen3NextLinear = rows::under("linear_attention", {
      " hidden_size", kRows},
     {".linear_attn.in_proj_ba.weight", "2*linear_num_value_heads hidden_size", kRows},
 });
-constexpr NameRule kQwen3NextNames[] = {   // before the common rows: the first match wins
+// Before the common rows: the first match wins.
+constexpr auto kQwen3NextNames = spread([] { return std::to_array<NameRule>({
     {"model.layers.{}.linear_attn.in_proj_qkvz.weight", "blk.{}.attn_qkv.weight", kQkvz,
      Store::kByRules, "blk.{}.attn_gate.weight"},
     {"model.layers.{}.linear_attn.in_proj_ba", "blk.{}.ssm_ba"},
     {"model.layers.{}.linear_attn.conv1d",     "blk.{}.ssm_conv1d", kSqueeze, Store::kF32},
     {"model.layers.{}.linear_attn.A_log",      "blk.{}.ssm_a", kNegExp, Store::kF32},
     {"model.layers.{}.linear_attn.dt_bias",    "blk.{}.ssm_dt.bias"},
-    {"model.layers.{}.linear_attn.norm",       "blk.{}.ssm_norm"},
-    {"model.layers.{}.linear_attn.out_proj",   "blk.{}.ssm_out"},
-};
+    {"model.layers.{}.linear_attn.{norm,out_proj}", "blk.{}.ssm_{norm,out}"},
+}); });
 constexpr ClassDefault kQwen3NextDefaults[] = {
     {"hidden_size", "2048"}, {"intermediate_size", "5632"}, {"num_attention_heads", "16"},
     {"num_key_value_heads", "2"}, {"head_dim", "256"},

@@ -2,12 +2,14 @@
 //
 // Sources: as the files of families, where "transformers models/NAME" is modeling_NAME.py for
 // shapes and configuration_NAME.py for defaults. Only families with these very rows name them; one
-// that differs in a shape has rows of its own.
+// that differs in a shape has rows of its own. spread() makes one row for each choice that stands
+// in braces.
 #pragma once
 
 #include <array>
 
 #include "models/families/list.h"
+#include "models/families/spread.h"
 
 namespace ckpt {
 
@@ -62,11 +64,13 @@ inline constexpr GraphConstants kExpertConstants{
 
 // The same parameters under another condition.
 template <size_t kCount>
-constexpr std::array<ParameterRule, kCount> under(std::string_view when,
-                                                  const ParameterRule (&rules)[kCount]) {
-  std::array<ParameterRule, kCount> out = std::to_array(rules);
-  for (ParameterRule& rule : out) rule.when = when;
-  return out;
+constexpr auto under(std::string_view when, std::array<ParameterRule, kCount> rules) {
+  for (ParameterRule& rule : rules) rule.when = when;
+  return rules;
+}
+template <size_t kCount>
+constexpr auto under(std::string_view when, const ParameterRule (&rules)[kCount]) {
+  return under(when, std::to_array(rules));
 }
 
 // Defaults of a class that llama.cpp's converter does not fill in, so only shapes use them. Fields
@@ -81,63 +85,55 @@ constexpr std::array<ClassDefault, kCount> in_shapes(const ClassDefault (&fields
 }
 
 // clang-format off
-inline constexpr ParameterRule kFrame[] = {
+inline constexpr auto kFrame = spread([] { return std::to_array<ParameterRule>({
     {"model.embed_tokens.weight",        "vocab_size hidden_size"},
     {"model.norm.weight",                "hidden_size"},
     {"lm_head.weight",                   "vocab_size hidden_size", kWhole, "head"},
-    {".input_layernorm.weight",          "hidden_size"},
-    {".post_attention_layernorm.weight", "hidden_size"},
-};
+    {".{input,post_attention}_layernorm.weight", "hidden_size"},
+}); });
 inline constexpr std::span<const ParameterRule> kOuterFrame = std::span(kFrame).first(3);
-inline constexpr ParameterRule kNormsBehind[] = {  // what they norm
-    {".post_attention_layernorm.weight",   "hidden_size"},
-    {".post_feedforward_layernorm.weight", "hidden_size"},
-};
+// Behind what they norm.
+inline constexpr auto kNormsBehind = spread([] { return std::to_array<ParameterRule>({
+    {".post_{attention,feedforward}_layernorm.weight", "hidden_size"},
+}); });
 
-inline constexpr ParameterRule kAttention[] = {
+inline constexpr auto kAttention = spread([] { return std::to_array<ParameterRule>({
     {".self_attn.q_proj.weight", "num_attention_heads*head_dim hidden_size", kRows},
-    {".self_attn.k_proj.weight", "num_key_value_heads*head_dim hidden_size", kRows},
-    {".self_attn.v_proj.weight", "num_key_value_heads*head_dim hidden_size", kRows},
+    {".self_attn.{k,v}_proj.weight", "num_key_value_heads*head_dim hidden_size", kRows},
     {".self_attn.o_proj.weight", "hidden_size num_attention_heads*head_dim", kColumns},
-};
-inline constexpr ParameterRule kAttentionNorms[] = {
-    {".self_attn.q_norm.weight", "head_dim"},
-    {".self_attn.k_norm.weight", "head_dim"},
-};
+}); });
+inline constexpr auto kAttentionNorms = spread([] { return std::to_array<ParameterRule>({
+    {".self_attn.{q,k}_norm.weight", "head_dim"},
+}); });
 inline constexpr ParameterRule kWideAttentionNorms[] = {  // over all heads
     {".self_attn.q_norm.weight", "num_attention_heads*head_dim"},
     {".self_attn.k_norm.weight", "num_key_value_heads*head_dim"},
 };
-inline constexpr ParameterRule kAllBias[] = {
+inline constexpr auto kAllBias = spread([] { return std::to_array<ParameterRule>({
     {".self_attn.q_proj.bias", "num_attention_heads*head_dim", kRows},
-    {".self_attn.k_proj.bias", "num_key_value_heads*head_dim", kRows},
-    {".self_attn.v_proj.bias", "num_key_value_heads*head_dim", kRows},
+    {".self_attn.{k,v}_proj.bias", "num_key_value_heads*head_dim", kRows},
     {".self_attn.o_proj.bias", "hidden_size", kWhole},
-};
+}); });
 inline constexpr auto kAttentionBias = under("attention_bias", kAllBias);
 inline constexpr std::span<const ParameterRule>
     kQkvBias = std::span(kAllBias).first(3),
     kQkvAttentionBias = std::span(kAttentionBias).first(3);
 
-inline constexpr ParameterRule kMlp[] = {
-    {".mlp.gate_proj.weight", "intermediate_size hidden_size", kRows, "dense"},
-    {".mlp.up_proj.weight",   "intermediate_size hidden_size", kRows, "dense"},
+inline constexpr auto kMlp = spread([] { return std::to_array<ParameterRule>({
+    {".mlp.{gate,up}_proj.weight", "intermediate_size hidden_size", kRows, "dense"},
     {".mlp.down_proj.weight", "hidden_size intermediate_size", kColumns, "dense"},
-};
-inline constexpr ParameterRule kMlpBias[] = {
-    {".mlp.gate_proj.bias", "intermediate_size", kRows, "dense mlp_bias"},
-    {".mlp.up_proj.bias",   "intermediate_size", kRows, "dense mlp_bias"},
+}); });
+inline constexpr auto kMlpBias = spread([] { return std::to_array<ParameterRule>({
+    {".mlp.{gate,up}_proj.bias", "intermediate_size", kRows, "dense mlp_bias"},
     {".mlp.down_proj.bias", "hidden_size", kWhole, "dense mlp_bias"},
-};
+}); });
 inline constexpr std::span<const ParameterRule>
     kGatelessMlp = std::span(kMlp).subspan(1),
     kGatelessMlpBias = std::span(kMlpBias).subspan(1);
 
-inline constexpr ParameterRule kExperts[] = {
+inline constexpr auto kExperts = spread([] { return std::to_array<ParameterRule>({
     {".mlp.gate.weight", "num_experts hidden_size", kWhole, "sparse"},
-    {".mlp.experts.{}.gate_proj.weight", "moe_intermediate_size hidden_size", kRows,
-     "sparse separate"},
-    {".mlp.experts.{}.up_proj.weight", "moe_intermediate_size hidden_size", kRows,
+    {".mlp.experts.{}.{gate,up}_proj.weight", "moe_intermediate_size hidden_size", kRows,
      "sparse separate"},
     {".mlp.experts.{}.down_proj.weight", "hidden_size moe_intermediate_size", kColumns,
      "sparse separate"},
@@ -145,26 +141,22 @@ inline constexpr ParameterRule kExperts[] = {
      "sparse stacked"},
     {".mlp.experts.down_proj", "num_experts hidden_size moe_intermediate_size", kColumns,
      "sparse stacked"},
-};
+}); });
 // kExperts without its first row, the router.
 inline constexpr std::span<const ParameterRule> kExpertProjections = std::span(kExperts).subspan(1);
-inline constexpr ParameterRule kSharedExpert[] = {
-    {".mlp.shared_expert.gate_proj.weight", "shared_expert_intermediate_size hidden_size", kRows,
-     "sparse shared_expert_intermediate_size"},
-    {".mlp.shared_expert.up_proj.weight", "shared_expert_intermediate_size hidden_size", kRows,
-     "sparse shared_expert_intermediate_size"},
+inline constexpr auto kSharedExpert = spread([] { return std::to_array<ParameterRule>({
+    {".mlp.shared_expert.{gate,up}_proj.weight", "shared_expert_intermediate_size hidden_size",
+     kRows, "sparse shared_expert_intermediate_size"},
     {".mlp.shared_expert.down_proj.weight", "hidden_size shared_expert_intermediate_size", kColumns,
      "sparse shared_expert_intermediate_size"},
     {".mlp.shared_expert_gate.weight", "1 hidden_size", kWhole, "sparse"},
-};
+}); });
 inline constexpr auto kFullAttention = under("full_attention", kAttention);
 // As GLM and DeepSeek name it; the first layers may be dense.
-inline constexpr ParameterRule kRoutedExperts[] = {
+inline constexpr auto kRoutedExperts = spread([] { return std::to_array<ParameterRule>({
     {".mlp.gate.weight",                  "n_routed_experts hidden_size", kWhole, "sparse"},
     {".mlp.gate.e_score_correction_bias", "n_routed_experts", kWhole, "sparse"},
-    {".mlp.experts.{}.gate_proj.weight", "moe_intermediate_size hidden_size", kRows,
-     "sparse separate"},
-    {".mlp.experts.{}.up_proj.weight", "moe_intermediate_size hidden_size", kRows,
+    {".mlp.experts.{}.{gate,up}_proj.weight", "moe_intermediate_size hidden_size", kRows,
      "sparse separate"},
     {".mlp.experts.{}.down_proj.weight", "hidden_size moe_intermediate_size", kColumns,
      "sparse separate"},
@@ -172,13 +164,11 @@ inline constexpr ParameterRule kRoutedExperts[] = {
      "sparse stacked"},
     {".mlp.experts.down_proj", "n_routed_experts hidden_size moe_intermediate_size", kColumns,
      "sparse stacked"},
-    {".mlp.shared_experts.gate_proj.weight", "n_shared_experts*moe_intermediate_size hidden_size",
-     kRows, "sparse n_shared_experts"},
-    {".mlp.shared_experts.up_proj.weight", "n_shared_experts*moe_intermediate_size hidden_size",
-     kRows, "sparse n_shared_experts"},
+    {".mlp.shared_experts.{gate,up}_proj.weight",
+     "n_shared_experts*moe_intermediate_size hidden_size", kRows, "sparse n_shared_experts"},
     {".mlp.shared_experts.down_proj.weight", "hidden_size n_shared_experts*moe_intermediate_size",
      kColumns, "sparse n_shared_experts"},
-};
+}); });
 inline constexpr std::span<const ParameterRule>
     kSharedExperts = std::span(kRoutedExperts).subspan(7);
 // As Mixtral names them: w1 is the gate, w2 down, w3 up.
@@ -193,17 +183,16 @@ inline constexpr ParameterRule kClassifierRows[] = {
     {"classifier.bias",   "num_labels", kWhole, "classifier"},
 };
 // Parameters of a layer for multi-token prediction other than attention and experts.
-inline constexpr ParameterRule kNextn[] = {
+inline constexpr auto kNextn = spread([] { return std::to_array<ParameterRule>({
     {".eh_proj.weight",          "hidden_size 2*hidden_size", kWhole, "nextn"},
-    {".enorm.weight",            "hidden_size", kWhole, "nextn"},
-    {".hnorm.weight",            "hidden_size", kWhole, "nextn"},
+    {".{e,h}norm.weight", "hidden_size", kWhole, "nextn"},
     {".shared_head.norm.weight", "hidden_size", kWhole, "nextn"},
     {".shared_head.head.weight", "vocab_size hidden_size", kWhole, "nextn optional"},
     {".embed_tokens.weight",     "vocab_size hidden_size", kWhole, "nextn optional"},
-};
+}); });
 
 // Of Gemma 3n and 4: norms before and behind each part of a layer, and embeddings of every layer.
-inline constexpr ParameterRule kGemmaLayers[] = {
+inline constexpr auto kGemmaLayers = spread([] { return std::to_array<ParameterRule>({
     {"model.embed_tokens.weight",              "vocab_size hidden_size"},
     {"model.norm.weight",                      "hidden_size"},
     {"model.embed_tokens_per_layer.weight",
@@ -211,33 +200,24 @@ inline constexpr ParameterRule kGemmaLayers[] = {
     {"model.per_layer_model_projection.weight",
      "num_hidden_layers*hidden_size_per_layer_input hidden_size"},
     {"model.per_layer_projection_norm.weight", "hidden_size_per_layer_input"},
-    {".input_layernorm.weight",                "hidden_size"},
-    {".post_attention_layernorm.weight",       "hidden_size"},
-    {".pre_feedforward_layernorm.weight",      "hidden_size"},
-    {".post_feedforward_layernorm.weight",     "hidden_size"},
+    {".{input,post_attention,pre_feedforward,post_feedforward}_layernorm.weight", "hidden_size"},
     {".per_layer_input_gate.weight",           "hidden_size_per_layer_input hidden_size"},
     {".per_layer_projection.weight",           "hidden_size hidden_size_per_layer_input"},
     {".post_per_layer_input_norm.weight",      "hidden_size"},
-};
+}); });
 
 // ---- names in GGUF ----------------------------------------------------------------------------
 
-inline constexpr NameRule kCommonNames[] = {
+inline constexpr auto kCommonNames = spread([] { return std::to_array<NameRule>({
     {"lm_head",                                  "output"},
     {"model.layers.{}.post_attention_layernorm", "blk.{}.ffn_norm"},
     {"model.embed_tokens",                       "token_embd"},
     {"model.norm",                               "output_norm"},
     {"model.layers.{}.input_layernorm",          "blk.{}.attn_norm"},
-    {"model.layers.{}.self_attn.q_proj",         "blk.{}.attn_q"},
-    {"model.layers.{}.self_attn.k_proj",         "blk.{}.attn_k"},
-    {"model.layers.{}.self_attn.v_proj",         "blk.{}.attn_v"},
-    {"model.layers.{}.self_attn.o_proj",         "blk.{}.attn_output"},
-    {"model.layers.{}.self_attn.q_norm",         "blk.{}.attn_q_norm"},
-    {"model.layers.{}.self_attn.k_norm",         "blk.{}.attn_k_norm"},
-    {"model.layers.{}.mlp.gate_proj",            "blk.{}.ffn_gate"},
-    {"model.layers.{}.mlp.up_proj",              "blk.{}.ffn_up"},
-    {"model.layers.{}.mlp.down_proj",            "blk.{}.ffn_down"},
-};
+    {"model.layers.{}.self_attn.{q_proj,k_proj,v_proj,o_proj,q_norm,k_norm}",
+     "blk.{}.attn_{q,k,v,output,q_norm,k_norm}"},
+    {"model.layers.{}.mlp.{gate,up,down}_proj", "blk.{}.ffn_{gate,up,down}"},
+}); });
 
 inline constexpr NameRule kClassifierNames[] = {
     {"classifier", "cls.output"},
@@ -249,73 +229,62 @@ inline constexpr NameRule kTiedAnswerNames[] = {
     {"model.embed_tokens.weight", "cls.output.weight", kAnswersAndAll, Store::kByRules,
      "token_embd.weight"},
 };
-inline constexpr NameRule kNormsBehindNames[] = {  // before the common names
-    {"model.layers.{}.post_attention_layernorm",   "blk.{}.post_attention_norm"},
-    {"model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm"},
-};
+// Before the common names.
+inline constexpr auto kNormsBehindNames = spread([] { return std::to_array<NameRule>({
+    {"model.layers.{}.post_{attention,feedforward}_layernorm", "blk.{}.post_{attention,ffw}_norm"},
+}); });
 
-inline constexpr NameRule kGemmaLayerNames[] = {  // before the common names
-    {"model.per_layer_model_projection",           "per_layer_model_proj"},
-    {"model.per_layer_projection_norm",            "per_layer_proj_norm"},
-    {"model.layers.{}.post_attention_layernorm",   "blk.{}.post_attention_norm"},
-    {"model.layers.{}.pre_feedforward_layernorm",  "blk.{}.ffn_norm"},
-    {"model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm"},
+// Before the common names.
+inline constexpr auto kGemmaLayerNames = spread([] { return std::to_array<NameRule>({
+    {"model.per_layer_{model_projection,projection_norm}", "per_layer_{model_proj,proj_norm}"},
+    {"model.layers.{}.{post_attention,pre_feedforward,post_feedforward}_layernorm",
+     "blk.{}.{post_attention,ffn,post_ffw}_norm"},
     {"model.layers.{}.per_layer_input_gate",       "blk.{}.inp_gate"},
     {"model.layers.{}.per_layer_projection",       "blk.{}.proj"},
     {"model.layers.{}.post_per_layer_input_norm",  "blk.{}.post_norm"},
-};
+}); });
 
 inline constexpr std::span<const NameRule> kNormBehindName = std::span(kNormsBehindNames).first(1);
 
-inline constexpr NameRule kExpertNames[] = {
+inline constexpr auto kExpertNames = spread([] { return std::to_array<NameRule>({
     {"model.layers.{}.mlp.gate",                  "blk.{}.ffn_gate_inp", kNone, Store::kF32},
-    {"model.layers.{}.mlp.experts.{}.down_proj",  "blk.{}.ffn_down_exps", kExpert},
-    {"model.layers.{}.mlp.experts.{}.gate_proj",  "blk.{}.ffn_gate_exps", kExpert},
-    {"model.layers.{}.mlp.experts.{}.up_proj",    "blk.{}.ffn_up_exps", kExpert},
+    {"model.layers.{}.mlp.experts.{}.{down,gate,up}_proj", "blk.{}.ffn_{down,gate,up}_exps",
+     kExpert},
     {"model.layers.{}.mlp.experts.gate_up_proj", "blk.{}.ffn_gate_exps.weight", kExpertsGateUp,
      Store::kByRules, "blk.{}.ffn_up_exps.weight"},
     {"model.layers.{}.mlp.experts.gate_up_proj.weight", "blk.{}.ffn_gate_exps.weight",
      kExpertsGateUp, Store::kByRules, "blk.{}.ffn_up_exps.weight"},
     {"model.layers.{}.mlp.experts.down_proj",     "blk.{}.ffn_down_exps.weight"},
     {"model.layers.{}.mlp.experts.down_proj.weight", "blk.{}.ffn_down_exps.weight"},
-    {"model.layers.{}.mlp.shared_expert.gate_proj", "blk.{}.ffn_gate_shexp"},
-    {"model.layers.{}.mlp.shared_expert.up_proj", "blk.{}.ffn_up_shexp"},
-    {"model.layers.{}.mlp.shared_expert.down_proj", "blk.{}.ffn_down_shexp"},
+    {"model.layers.{}.mlp.shared_expert.{gate,up,down}_proj", "blk.{}.ffn_{gate,up,down}_shexp"},
     {"model.layers.{}.mlp.shared_expert_gate",    "blk.{}.ffn_gate_inp_shexp", kNone, Store::kF32},
-};
+}); });
 // kExpertNames for families whose GGUF has stacked experts in the order gate, up, down.
-inline constexpr NameRule kGateFirstExpertNames[] = {
+inline constexpr auto kGateFirstExpertNames = spread([] { return std::to_array<NameRule>({
     {"model.layers.{}.mlp.gate",                 "blk.{}.ffn_gate_inp", kNone, Store::kF32},
-    {"model.layers.{}.mlp.experts.{}.gate_proj", "blk.{}.ffn_gate_exps", kExpert},
-    {"model.layers.{}.mlp.experts.{}.up_proj",   "blk.{}.ffn_up_exps", kExpert},
-    {"model.layers.{}.mlp.experts.{}.down_proj", "blk.{}.ffn_down_exps", kExpert},
-};
+    {"model.layers.{}.mlp.experts.{}.{gate,up,down}_proj", "blk.{}.ffn_{gate,up,down}_exps",
+     kExpert},
+}); });
 
-inline constexpr NameRule kRoutedExpertNames[] = {
+inline constexpr auto kRoutedExpertNames = spread([] { return std::to_array<NameRule>({
     {"model.layers.{}.mlp.gate.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
-    {"model.layers.{}.mlp.shared_experts.gate_proj",     "blk.{}.ffn_gate_shexp"},
-    {"model.layers.{}.mlp.shared_experts.up_proj",       "blk.{}.ffn_up_shexp"},
-    {"model.layers.{}.mlp.shared_experts.down_proj",     "blk.{}.ffn_down_shexp"},
-};
-inline constexpr NameRule kSparseMoeNames[] = {
+    {"model.layers.{}.mlp.shared_experts.{gate,up,down}_proj", "blk.{}.ffn_{gate,up,down}_shexp"},
+}); });
+inline constexpr auto kSparseMoeNames = spread([] { return std::to_array<NameRule>({
     {"model.layers.{}.block_sparse_moe.gate",          "blk.{}.ffn_gate_inp", kNone, Store::kF32},
-    {"model.layers.{}.block_sparse_moe.experts.{}.w1", "blk.{}.ffn_gate_exps", kExpert},
-    {"model.layers.{}.block_sparse_moe.experts.{}.w2", "blk.{}.ffn_down_exps", kExpert},
-    {"model.layers.{}.block_sparse_moe.experts.{}.w3", "blk.{}.ffn_up_exps", kExpert},
-};
-inline constexpr NameRule kSharedMoeNames[] = {
-    {"model.layers.{}.block_sparse_moe.shared_experts.gate_proj", "blk.{}.ffn_gate_shexp"},
-    {"model.layers.{}.block_sparse_moe.shared_experts.up_proj",   "blk.{}.ffn_up_shexp"},
-    {"model.layers.{}.block_sparse_moe.shared_experts.down_proj", "blk.{}.ffn_down_shexp"},
-};
-inline constexpr NameRule kNextnNames[] = {
+    {"model.layers.{}.block_sparse_moe.experts.{}.w{1,2,3}", "blk.{}.ffn_{gate,down,up}_exps",
+     kExpert},
+}); });
+inline constexpr auto kSharedMoeNames = spread([] { return std::to_array<NameRule>({
+    {"model.layers.{}.block_sparse_moe.shared_experts.{gate,up,down}_proj",
+     "blk.{}.ffn_{gate,up,down}_shexp"},
+}); });
+inline constexpr auto kNextnNames = spread([] { return std::to_array<NameRule>({
     {"model.layers.{}.eh_proj",          "blk.{}.nextn.eh_proj"},
-    {"model.layers.{}.enorm",            "blk.{}.nextn.enorm"},
-    {"model.layers.{}.hnorm",            "blk.{}.nextn.hnorm"},
-    {"model.layers.{}.shared_head.norm", "blk.{}.nextn.shared_head_norm"},
-    {"model.layers.{}.shared_head.head", "blk.{}.nextn.shared_head_head"},
+    {"model.layers.{}.{e,h}norm", "blk.{}.nextn.{e,h}norm"},
+    {"model.layers.{}.shared_head.{norm,head}", "blk.{}.nextn.shared_head_{norm,head}"},
     {"model.layers.{}.embed_tokens",     "blk.{}.nextn.embed_tokens"},
-};
+}); });
 
 inline constexpr NameRule kPairNames[] = {  // rows of q and k become pairs; before the common names
     {"model.layers.{}.self_attn.q_proj", "blk.{}.attn_q", kRopeQuery},
@@ -360,10 +329,9 @@ inline constexpr KeyRule kRerankerKeys[] = {
      "<|im_start|>assistant\n<think>\n\n</think>\n\n", kConstant},
     {"tokenizer.chat_templates",       kArray, "rerank", kWords},
 };
-inline constexpr KeyRule kQwenExpertKeys[] = {
-    {"expert_feed_forward_length",        kU32, "moe_intermediate_size"},
-    {"expert_shared_feed_forward_length", kU32, "shared_expert_intermediate_size"},
-};
+inline constexpr auto kQwenExpertKeys = spread([] { return std::to_array<KeyRule>({
+    {"expert_{feed,shared_feed}_forward_length", kU32, "{moe,shared_expert}_intermediate_size"},
+}); });
 inline constexpr KeyRule kLlamaKeys[] = {
     {"vocab_size",           kU32, "vocab_size"},
     {"rope.dimension_count", kU32, "", kRotary},

@@ -9,16 +9,13 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kStableLmFrame[] = {
+constexpr auto kStableLmFrame = spread([] { return std::to_array<ParameterRule>({
     {"model.embed_tokens.weight",        "vocab_size hidden_size"},
-    {"model.norm.weight",                "hidden_size"},
-    {"model.norm.bias",                  "hidden_size"},
+    {"model.norm.{weight,bias}", "hidden_size"},
     {"lm_head.weight",                   "vocab_size hidden_size", kWhole, "head"},
-    {".input_layernorm.weight",          "hidden_size"},
-    {".input_layernorm.bias",            "hidden_size"},
-    {".post_attention_layernorm.weight", "hidden_size", kWhole, "optional"},
-    {".post_attention_layernorm.bias",   "hidden_size", kWhole, "optional"},
-};
+    {".input_layernorm.{weight,bias}", "hidden_size"},
+    {".post_attention_layernorm.{weight,bias}", "hidden_size", kWhole, "optional"},
+}); });
 constexpr ParameterRule kStableLmNorms[] = {  // one a head
     {".self_attn.q_layernorm.norms.{}.weight", "head_dim", kWhole,
      "qk_layernorm per:num_attention_heads"},
@@ -26,18 +23,17 @@ constexpr ParameterRule kStableLmNorms[] = {  // one a head
      "qk_layernorm per:num_key_value_heads"},
 };
 constexpr auto kStableLmBias = rows::under("use_qkv_bias", rows::kAllBias);
-constexpr KeyRule kStableLmKeys[] = {
+constexpr auto kStableLmKeys = spread([] { return std::to_array<KeyRule>({
     {"context_length",               kU32, "max_position_embeddings"},
     {"embedding_length",             kU32, "hidden_size"},
     {"block_count",                  kU32, "", kBlockCount},
     {"feed_forward_length",          kU32, "intermediate_size"},
     {"rope.dimension_count",         kU32, "0.25", kPartialRotary},
-    {"attention.head_count",         kU32, "num_attention_heads"},
-    {"attention.head_count_kv",      kU32, "num_key_value_heads"},
+    {"attention.head_{count,count_kv}", kU32, "num_{attention,key_value}_heads"},
     {"use_parallel_residual",        kBool, "use_parallel_residual"},
     {"attention.layer_norm_epsilon", kF32, "layer_norm_eps norm_eps"},
     {"general.file_type",            kU32, "", kFileType},
-};
+}); });
 constexpr ClassDefault kStableLmDefaults[] = {
     {"hidden_size", "2560"}, {"intermediate_size", "6912"}, {"num_attention_heads", "32"},
     {"num_key_value_heads", "32"}, {"layer_norm_eps", "1e-5", kInKeys},

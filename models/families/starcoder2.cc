@@ -8,23 +8,21 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kStarcoder2Rows[] = {
+constexpr auto kStarcoder2Rows = spread([] { return std::to_array<ParameterRule>({
     {"model.norm.bias",                "hidden_size"},
-    {".input_layernorm.bias",          "hidden_size"},
-    {".post_attention_layernorm.bias", "hidden_size"},
+    {".{input,post_attention}_layernorm.bias", "hidden_size"},
     {".self_attn.q_proj.bias",         "num_attention_heads*head_dim", kRows, "use_bias"},
-    {".self_attn.k_proj.bias",         "num_key_value_heads*head_dim", kRows, "use_bias"},
-    {".self_attn.v_proj.bias",         "num_key_value_heads*head_dim", kRows, "use_bias"},
+    {".self_attn.{k,v}_proj.bias", "num_key_value_heads*head_dim", kRows, "use_bias"},
     {".self_attn.o_proj.bias",         "hidden_size", kWhole, "use_bias"},
     {".mlp.c_fc.weight",               "intermediate_size hidden_size", kRows},
     {".mlp.c_fc.bias",                 "intermediate_size", kRows, "use_bias"},
     {".mlp.c_proj.weight",             "hidden_size intermediate_size", kColumns},
     {".mlp.c_proj.bias",               "hidden_size", kWhole, "use_bias"},
-};
-constexpr NameRule kStarcoder2Names[] = {   // before the common rows: the first match wins
-    {"model.layers.{}.mlp.c_fc",   "blk.{}.ffn_up"},
-    {"model.layers.{}.mlp.c_proj", "blk.{}.ffn_down"},
-};
+}); });
+// Before the common rows: the first match wins.
+constexpr auto kStarcoder2Names = spread([] { return std::to_array<NameRule>({
+    {"model.layers.{}.mlp.c_{fc,proj}", "blk.{}.ffn_{up,down}"},
+}); });
 constexpr ClassDefault kStarcoder2Defaults[] = {
     {"hidden_size", "3072"}, {"intermediate_size", "12288"}, {"num_attention_heads", "24"},
     {"num_key_value_heads", "2"}, {"norm_epsilon", "1e-5", kInKeys},

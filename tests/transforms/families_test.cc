@@ -78,6 +78,19 @@ TEST(Families, RowsAreWellFormed) {
   }
 }
 
+TEST(Families, RowsWithChoicesAreSeveralRows) {
+  constexpr auto kRows = spread([] {
+    return std::to_array<NameRule>(
+        {{"layers.{}.{k,v}_proj", "blk.{}.attn_{x,y}", Change::kExpert}, {"norm", "output_norm"}});
+  });
+  ASSERT_EQ(kRows.size(), 3u);
+  EXPECT_EQ(kRows[0].from, "layers.{}.k_proj");
+  EXPECT_EQ(kRows[1].from, "layers.{}.v_proj");
+  EXPECT_EQ(kRows[1].to, "blk.{}.attn_y");
+  EXPECT_EQ(kRows[1].change, Change::kExpert);
+  EXPECT_EQ(kRows[2].to, "output_norm");
+}
+
 // Stacks come in the order of their rows: down, gate, up.
 TEST(Families, ExpertsComeDownGateUp) {
   std::vector<std::string_view> order;

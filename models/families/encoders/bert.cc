@@ -10,12 +10,11 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kBertFrame[] = {
+constexpr auto kBertFrame = spread([] { return std::to_array<ParameterRule>({
     {"embeddings.word_embeddings.weight", "vocab_size hidden_size"},
     {"embeddings.token_type_embeddings.weight", "type_vocab_size hidden_size", kWhole,
      "type_vocab_size"},
-    {"embeddings.LayerNorm.weight",       "hidden_size"},
-    {"embeddings.LayerNorm.bias",         "hidden_size"},
+    {"embeddings.LayerNorm.{weight,bias}", "hidden_size"},
     {"pooler.dense.weight",               "hidden_size hidden_size", kWhole, "optional"},
     {"pooler.dense.bias",                 "hidden_size", kWhole, "optional"},
     {".attention.self.query.weight",      "hidden_size hidden_size", kRows},
@@ -26,48 +25,41 @@ constexpr ParameterRule kBertFrame[] = {
     {".attention.self.value.bias",        "hidden_size", kRows},
     {".attention.output.dense.weight",    "hidden_size hidden_size", kColumns},
     {".attention.output.dense.bias",      "hidden_size"},
-    {".attention.output.LayerNorm.weight", "hidden_size"},
-    {".attention.output.LayerNorm.bias",  "hidden_size"},
-};
-constexpr ParameterRule kBertLayers[] = {
+    {".attention.output.LayerNorm.{weight,bias}", "hidden_size"},
+}); });
+constexpr auto kBertLayers = spread([] { return std::to_array<ParameterRule>({
     {"embeddings.position_embeddings.weight", "max_position_embeddings hidden_size"},
     {".intermediate.dense.weight", "intermediate_size hidden_size", kRows},
     {".intermediate.dense.bias",   "intermediate_size", kRows},
     {".output.dense.weight",       "hidden_size intermediate_size", kColumns},
     {".output.dense.bias",         "hidden_size"},
-    {".output.LayerNorm.weight",   "hidden_size"},
-    {".output.LayerNorm.bias",     "hidden_size"},
-};
+    {".output.LayerNorm.{weight,bias}", "hidden_size"},
+}); });
 constexpr ParameterRule kRobertaClassifier[] = {
     {"classifier.dense.weight",    "hidden_size hidden_size", kWhole, "classifier"},
     {"classifier.dense.bias",      "hidden_size", kWhole, "classifier"},
     {"classifier.out_proj.weight", "num_labels hidden_size", kWhole, "classifier"},
     {"classifier.out_proj.bias",   "num_labels", kWhole, "classifier"},
 };
-constexpr ParameterRule kJinaLayers[] = {
+constexpr auto kJinaLayers = spread([] { return std::to_array<ParameterRule>({
     {".mlp.gated_layers.weight", "2*intermediate_size hidden_size", kRows},
     {".mlp.wo.weight",           "hidden_size intermediate_size", kColumns},
     {".mlp.wo.bias",             "hidden_size"},
-    {".mlp.layernorm.weight",    "hidden_size"},
-    {".mlp.layernorm.bias",      "hidden_size"},
-};
-constexpr NameRule kBertNames[] = {
+    {".mlp.layernorm.{weight,bias}", "hidden_size"},
+}); });
+constexpr auto kBertNames = spread([] { return std::to_array<NameRule>({
     {"embeddings.word_embeddings",                   "token_embd"},
     {"embeddings.token_type_embeddings",             "token_types", kNone, Store::kF32},
     {"embeddings.position_embeddings",               "position_embd", kNone, Store::kF32},
     {"embeddings.LayerNorm",                         "token_embd_norm"},
-    {"encoder.layer.{}.attention.self.query",        "blk.{}.attn_q"},
-    {"encoder.layer.{}.attention.self.key",          "blk.{}.attn_k"},
-    {"encoder.layer.{}.attention.self.value",        "blk.{}.attn_v"},
-    {"encoder.layer.{}.attention.output.dense",      "blk.{}.attn_output"},
-    {"encoder.layer.{}.attention.output.LayerNorm",  "blk.{}.attn_output_norm"},
-    {"encoder.layer.{}.intermediate.dense",          "blk.{}.ffn_up"},
-    {"encoder.layer.{}.output.dense",                "blk.{}.ffn_down"},
+    {"encoder.layer.{}.attention.self.{query,key,value}", "blk.{}.attn_{q,k,v}"},
+    {"encoder.layer.{}.attention.output.{dense,LayerNorm}", "blk.{}.attn_{output,output_norm}"},
+    {"encoder.layer.{}.{intermediate,output}.dense", "blk.{}.ffn_{up,down}"},
     {"encoder.layer.{}.output.LayerNorm",            "blk.{}.layer_output_norm"},
     {"embeddings.position_ids", ""}, {"pooler.dense", ""}, {"cls.predictions", ""},
     {"cls.predictions.decoder", ""}, {"cls.predictions.transform.dense", ""},
     {"cls.predictions.transform.LayerNorm", ""}, {"cls.seq_relationship", ""},
-};
+}); });
 constexpr NameRule kRobertaNames[] = {
     {"classifier.dense",    "cls"},
     {"classifier.out_proj", "cls.output"},
@@ -78,17 +70,14 @@ constexpr NameRule kUnnamedClassifier[] = {
 constexpr NameRule kPaddedPositions[] = {
     {"embeddings.position_embeddings", "position_embd", kPositions, Store::kF32},
 };
-constexpr NameRule kJinaNames[] = {
-    {"encoder.layer.{}.mlp.gated_layers",            "blk.{}.ffn_up"},
-    {"encoder.layer.{}.mlp.wo",                      "blk.{}.ffn_down"},
+constexpr auto kJinaNames = spread([] { return std::to_array<NameRule>({
+    {"encoder.layer.{}.mlp.{gated_layers,wo}", "blk.{}.ffn_{up,down}"},
     {"encoder.layer.{}.mlp.layernorm",               "blk.{}.layer_output_norm"},
-    {"encoder.layer.{}.mlp.up_gated_layer",          "blk.{}.ffn_up"},
-    {"encoder.layer.{}.mlp.down_layer",              "blk.{}.ffn_down"},
+    {"encoder.layer.{}.mlp.{up_gated,down}_layer", "blk.{}.ffn_{up,down}"},
     {"encoder.layer.{}.layer_norm_1",                "blk.{}.attn_norm_2"},
     {"encoder.layer.{}.layer_norm_2",                "blk.{}.layer_output_norm"},
-    {"encoder.layer.{}.attention.self.layer_norm_q", "blk.{}.attn_q_norm"},
-    {"encoder.layer.{}.attention.self.layer_norm_k", "blk.{}.attn_k_norm"},
-};
+    {"encoder.layer.{}.attention.self.layer_norm_{q,k}", "blk.{}.attn_{q,k}_norm"},
+}); });
 constexpr KeyRule kPaddedContext[] = {
     {"context_length", kU32, "max_position_embeddings", kPositionCount},
 };

@@ -31,19 +31,16 @@ constexpr ParameterRule kModernBertRows[] = {
     {".mlp.Wo.weight",                   "hidden_size intermediate_size", kColumns},
     {".mlp.Wo.bias",                     "hidden_size", kWhole, "mlp_bias"},
 };
-constexpr NameRule kModernBertNames[] = {
-    {"embeddings.tok_embeddings", "token_embd"},
-    {"embeddings.norm",           "token_embd_norm"},
+constexpr auto kModernBertNames = spread([] { return std::to_array<NameRule>({
+    {"embeddings.{tok_embeddings,norm}", "token_{embd,embd_norm}"},
     {"final_norm",                "output_norm"},
     {"head.dense",                "cls"},
     {"head.norm",                 "cls.norm"},
     {"layers.{}.attn_norm",       "blk.{}.attn_norm"},
-    {"layers.{}.attn.Wqkv",       "blk.{}.attn_qkv"},
-    {"layers.{}.attn.Wo",         "blk.{}.attn_output"},
+    {"layers.{}.attn.{Wqkv,Wo}", "blk.{}.attn_{qkv,output}"},
     {"layers.{}.mlp_norm",        "blk.{}.ffn_norm"},
-    {"layers.{}.mlp.Wi",          "blk.{}.ffn_up"},
-    {"layers.{}.mlp.Wo",          "blk.{}.ffn_down"},
-};
+    {"layers.{}.mlp.W{i,o}", "blk.{}.ffn_{up,down}"},
+}); });
 constexpr KeyRule kModernBertKeys[] = {
     {"attention.sliding_window",         kU32, "local_attention"},
     {"attention.sliding_window_pattern", kU32, "global_attn_every_n_layers"},

@@ -14,34 +14,26 @@ Result<uint64_t> trained_positions(const Fields& fields) {
 }
 
 // clang-format off
-constexpr ParameterRule kNomicRows[] = {
+constexpr auto kNomicRows = spread([] { return std::to_array<ParameterRule>({
     {"embeddings.word_embeddings.weight", "vocab_size n_embd"},
     {"embeddings.token_type_embeddings.weight", "type_vocab_size n_embd", kWhole,
      "type_vocab_size"},
-    {"emb_ln.weight",         "n_embd"},
-    {"emb_ln.bias",           "n_embd"},
+    {"emb_ln.{weight,bias}", "n_embd"},
     {".attn.Wqkv.weight",     "3*n_embd n_embd", kRows},
     {".attn.out_proj.weight", "n_embd n_embd", kColumns},
-    {".mlp.fc11.weight",      "n_inner n_embd", kRows},
-    {".mlp.fc12.weight",      "n_inner n_embd", kRows},
+    {".mlp.fc1{1,2}.weight", "n_inner n_embd", kRows},
     {".mlp.fc2.weight",       "n_embd n_inner", kColumns},
-    {".norm1.weight",         "n_embd"},
-    {".norm1.bias",           "n_embd"},
-    {".norm2.weight",         "n_embd"},
-    {".norm2.bias",           "n_embd"},
-};
-constexpr NameRule kNomicNames[] = {
+    {".norm1.{weight,bias}", "n_embd"},
+    {".norm2.{weight,bias}", "n_embd"},
+}); });
+constexpr auto kNomicNames = spread([] { return std::to_array<NameRule>({
     {"embeddings.word_embeddings",       "token_embd"},
     {"embeddings.token_type_embeddings", "token_types", kNone, Store::kF32},
     {"emb_ln",                           "token_embd_norm"},
-    {"encoder.layers.{}.attn.Wqkv",      "blk.{}.attn_qkv"},
-    {"encoder.layers.{}.attn.out_proj",  "blk.{}.attn_output"},
-    {"encoder.layers.{}.mlp.fc11",       "blk.{}.ffn_up"},
-    {"encoder.layers.{}.mlp.fc12",       "blk.{}.ffn_gate"},
-    {"encoder.layers.{}.mlp.fc2",        "blk.{}.ffn_down"},
-    {"encoder.layers.{}.norm1",          "blk.{}.attn_output_norm"},
-    {"encoder.layers.{}.norm2",          "blk.{}.layer_output_norm"},
-};
+    {"encoder.layers.{}.attn.{Wqkv,out_proj}", "blk.{}.attn_{qkv,output}"},
+    {"encoder.layers.{}.mlp.{fc11,fc12,fc2}", "blk.{}.ffn_{up,gate,down}"},
+    {"encoder.layers.{}.norm{1,2}", "blk.{}.{attn,layer}_output_norm"},
+}); });
 constexpr KeyRule kNomicContext[] = {
     {"context_length", kU32, "trained_positions", kNumber},
 };

@@ -9,31 +9,26 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kLing3Frame[] = {
+constexpr auto kLing3Frame = spread([] { return std::to_array<ParameterRule>({
     {"model.word_embeddings.weight",     "vocab_size hidden_size"},
     {"model.norm.weight",                "hidden_size"},
     {"lm_head.weight",                   "vocab_size hidden_size", kWhole, "head"},
-    {".input_layernorm.weight",          "hidden_size"},
-    {".post_attention_layernorm.weight", "hidden_size"},
+    {".{input,post_attention}_layernorm.weight", "hidden_size"},
     {".mlp.gate.weight",                 "num_experts hidden_size", kWhole, "sparse"},
     {".mlp.gate.expert_bias", "num_experts", kWhole, "sparse moe_router_enable_expert_bias"},
     {".final_layernorm.weight",          "hidden_size", kWhole, "nextn"},
-};
-constexpr auto kLing3Delta = rows::under("linear_attention", {
-    {".attention.q_proj.weight",   "num_attention_heads*head_dim hidden_size", kRows},
-    {".attention.k_proj.weight",   "num_attention_heads*head_dim hidden_size", kRows},
-    {".attention.v_proj.weight",   "num_attention_heads*head_dim hidden_size", kRows},
-    {".attention.q_conv1d.weight", "num_attention_heads*head_dim 1 short_conv_kernel_size", kRows},
-    {".attention.k_conv1d.weight", "num_attention_heads*head_dim 1 short_conv_kernel_size", kRows},
-    {".attention.v_conv1d.weight", "num_attention_heads*head_dim 1 short_conv_kernel_size", kRows},
+}); });
+constexpr auto kLing3Delta = spread([] { return rows::under("linear_attention", {
+    {".attention.{q,k,v}_proj.weight", "num_attention_heads*head_dim hidden_size", kRows},
+    {".attention.{q,k,v}_conv1d.weight", "num_attention_heads*head_dim 1 short_conv_kernel_size",
+     kRows},
     {".attention.A_log",           "num_attention_heads"},
     {".attention.dt_bias",         "num_attention_heads*head_dim", kRows},
     {".attention.b_proj.weight",   "num_attention_heads hidden_size", kRows},
-    {".attention.f_proj.weight",   "num_attention_heads*head_dim hidden_size", kRows},
-    {".attention.g_proj.weight",   "num_attention_heads*head_dim hidden_size", kRows},
+    {".attention.{f,g}_proj.weight", "num_attention_heads*head_dim hidden_size", kRows},
     {".attention.o_norm.weight",   "head_dim"},
     {".attention.o_proj.weight",   "hidden_size num_attention_heads*head_dim", kColumns},
-});
+}); });
 constexpr ParameterRule kLing3Latent[] = {
     {".attention.q_proj.weight",
      "num_attention_heads*qk_nope_head_dim+num_attention_heads*qk_rope_head_dim hidden_size", kRows,
@@ -55,37 +50,27 @@ constexpr ParameterRule kLing3Latent[] = {
     {".attention.dense.weight",          "hidden_size num_attention_heads*v_head_dim", kColumns,
      "full_attention"},
 };
-constexpr NameRule kLing3Names[] = {
+constexpr auto kLing3Names = spread([] { return std::to_array<NameRule>({
     {"model.word_embeddings",                     "token_embd"},
-    {"model.layers.{}.attention.q_proj",          "blk.{}.attn_q"},
-    {"model.layers.{}.attention.k_proj",          "blk.{}.attn_k"},
-    {"model.layers.{}.attention.v_proj",          "blk.{}.attn_v"},
-    {"model.layers.{}.attention.o_proj",          "blk.{}.attn_output"},
-    {"model.layers.{}.attention.dense",           "blk.{}.attn_output"},
+    {"model.layers.{}.attention.{q_proj,k_proj,v_proj,o_proj,dense}",
+     "blk.{}.attn_{q,k,v,output,output}"},
     {"model.layers.{}.attention.A_log",           "blk.{}.ssm_a", kExpColumn},
     {"model.layers.{}.attention.dt_bias",         "blk.{}.ssm_dt.bias"},
-    {"model.layers.{}.attention.q_conv1d.weight", "blk.{}.ssm_conv1d_q.weight", kConvolutionRows,
-     Store::kF32},
-    {"model.layers.{}.attention.k_conv1d.weight", "blk.{}.ssm_conv1d_k.weight", kConvolutionRows,
-     Store::kF32},
-    {"model.layers.{}.attention.v_conv1d.weight", "blk.{}.ssm_conv1d_v.weight", kConvolutionRows,
-     Store::kF32},
-    {"model.layers.{}.attention.b_proj",          "blk.{}.ssm_beta"},
-    {"model.layers.{}.attention.f_proj",          "blk.{}.ssm_f_a"},
+    {"model.layers.{}.attention.{q,k,v}_conv1d.weight", "blk.{}.ssm_conv1d_{q,k,v}.weight",
+     kConvolutionRows, Store::kF32},
+    {"model.layers.{}.attention.{b,f}_proj", "blk.{}.ssm_{beta,f_a}"},
     {"model.layers.{}.attention.g_proj.weight",   "blk.{}.ssm_g_a.weight", kByMixer,
      Store::kByRules, "blk.{}.attn_gate.weight"},
     {"model.layers.{}.attention.o_norm",          "blk.{}.ssm_norm"},
-    {"model.layers.{}.attention.q_a_proj",        "blk.{}.attn_q_a"},
-    {"model.layers.{}.attention.q_b_proj",        "blk.{}.attn_q_b"},
-    {"model.layers.{}.attention.q_a_layernorm",   "blk.{}.attn_q_a_norm"},
-    {"model.layers.{}.attention.kv_a_proj_with_mqa", "blk.{}.attn_kv_a_mqa"},
+    {"model.layers.{}.attention.{q_a_proj,q_b_proj,q_a_layernorm,kv_a_proj_with_mqa}",
+     "blk.{}.attn_{q_a,q_b,q_a_norm,kv_a_mqa}"},
     {"model.layers.{}.attention.kv_a_layernorm",  "blk.{}.attn_kv_a_norm"},
     {"model.layers.{}.attention.kv_b_proj.weight", "blk.{}.attn_k_b.weight", kKeyValue,
      Store::kByRules, "blk.{}.attn_v_b.weight"},
     {"model.layers.{}.mlp.gate.expert_bias",      "blk.{}.exp_probs_b.bias"},
     {"model.layers.{}.final_layernorm",           "blk.{}.layer_output_norm"},
-};
-constexpr KeyRule kLing3Keys[] = {
+}); });
+constexpr auto kLing3Keys = spread([] { return std::to_array<KeyRule>({
     {"attention.head_count_kv",           kArray, "1", kAttentionHeads},
     {"vocab_size",                        kU32, "vocab_size"},
     {"ssm.conv_kernel",                   kU32, "short_conv_kernel_size", kNumber},
@@ -104,10 +89,9 @@ constexpr KeyRule kLing3Keys[] = {
     {"leading_dense_block_count",         kU32, "first_k_dense_replace", kNumber},
     {"expert_weights_scale",              kF32, "routed_scaling_factor"},
     {"expert_weights_norm",               kBool, "norm_topk_prob"},
-    {"swiglu_clamp_exp",                  kArray, "expert_swiglu_limit_list", kLimits},
-    {"swiglu_clamp_shexp",                kArray, "share_expert_swiglu_limit_list", kLimits},
+    {"swiglu_clamp_{exp,shexp}", kArray, "{expert,share_expert}_swiglu_limit_list", kLimits},
     {"nextn_predict_layers",              kU32, "", kNextnLayers},
-};
+}); });
 // The class is published with the models alone, and its defaults are not known: a configuration has
 // to state all sizes. These rows give fields the names that other families have for them.
 constexpr auto kLing3Defaults = rows::in_shapes({

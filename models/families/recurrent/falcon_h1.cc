@@ -9,25 +9,21 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kFalconH1Rows[] = {
+constexpr auto kFalconH1Rows = spread([] { return std::to_array<ParameterRule>({
     {"model.embed_tokens.weight",    "vocab_size hidden_size"},
     {"model.final_layernorm.weight", "hidden_size"},
     {"lm_head.weight",               "vocab_size hidden_size", kWhole, "head"},
-    {".input_layernorm.weight",      "hidden_size"},
-    {".pre_ff_layernorm.weight",     "hidden_size"},
-    {".mamba.A_log",                 "mamba_n_heads", kRows},
-    {".mamba.D",                     "mamba_n_heads", kRows},
-    {".mamba.dt_bias",               "mamba_n_heads", kRows},
+    {".{input,pre_ff}_layernorm.weight", "hidden_size"},
+    {".mamba.{A_log,D,dt_bias}", "mamba_n_heads", kRows},
     {".mamba.in_proj.weight",
      "2*mamba_d_ssm+2*mamba_n_groups*mamba_d_state+mamba_n_heads hidden_size", kRows},
     {".mamba.conv1d.weight", "mamba_d_ssm+2*mamba_n_groups*mamba_d_state 1 mamba_d_conv", kRows},
     {".mamba.conv1d.bias", "mamba_d_ssm+2*mamba_n_groups*mamba_d_state", kRows, "mamba_conv_bias"},
     {".mamba.norm.weight",           "mamba_d_ssm", kRows, "mamba_rms_norm"},
     {".mamba.out_proj.weight",       "hidden_size mamba_d_ssm", kColumns},
-    {".feed_forward.gate_proj.weight", "intermediate_size hidden_size", kRows},
-    {".feed_forward.up_proj.weight",   "intermediate_size hidden_size", kRows},
+    {".feed_forward.{gate,up}_proj.weight", "intermediate_size hidden_size", kRows},
     {".feed_forward.down_proj.weight", "hidden_size intermediate_size", kColumns},
-};
+}); });
 constexpr NameRule kFalconH1Names[] = {
     {.from = "lm_head", .to = "output", .factors = "lm_head_multiplier"},
     {.from = "model.embed_tokens", .to = "token_embd", .factors = "embedding_multiplier"},
@@ -57,25 +53,20 @@ constexpr NameRule kFalconH1Names[] = {
     {.from = "model.layers.{}.feed_forward.down_proj", .to = "blk.{}.ffn_down",
      .factors = "mlp_multipliers/1"},
 };
-constexpr KeyRule kFalconH1Keys[] = {
+constexpr auto kFalconH1Keys = spread([] { return std::to_array<KeyRule>({
     {"context_length",                   kU32, "max_position_embeddings", kFieldOrZero},
-    {"embedding_length",                 kU32, "hidden_size"},
-    {"feed_forward_length",              kU32, "intermediate_size"},
+    {"{embedding,feed_forward}_length", kU32, "{hidden,intermediate}_size"},
     {"attention.head_count",             kU32, "num_attention_heads"},
     {"block_count",                      kU32, "", kBlockCount},
-    {"ssm.conv_kernel",                  kU32, "mamba_d_conv"},
-    {"ssm.inner_size",                   kU32, "mamba_d_ssm"},
-    {"ssm.state_size",                   kU32, "mamba_d_state"},
-    {"ssm.time_step_rank",               kU32, "mamba_n_heads"},
-    {"ssm.group_count",                  kU32, "mamba_n_groups"},
+    {"ssm.{conv_kernel,inner_size,state_size,time_step_rank,group_count}", kU32,
+     "mamba_{d_conv,d_ssm,d_state,n_heads,n_groups}"},
     {"attention.layer_norm_rms_epsilon", kF32, "rms_norm_eps"},
     {"general.file_type",                kU32, "", kFileType},
     {"vocab_size",                       kU32, "vocab_size"},
     {"attention.head_count_kv",          kU32, "num_key_value_heads"},
-    {"attention.key_length",             kU32, "head_dim"},
-    {"attention.value_length",           kU32, "head_dim"},
+    {"attention.{key,value}_length", kU32, "head_dim"},
     {"rope.freq_base",                   kF32, "", kRopeBase},
-};
+}); });
 constexpr auto kFalconH1Defaults = rows::in_shapes({
     {"vocab_size", "128000"}, {"hidden_size", "4096"}, {"intermediate_size", "14336"},
     {"num_hidden_layers", "32"}, {"num_attention_heads", "32"}, rows::key_heads("8"),

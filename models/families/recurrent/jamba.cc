@@ -9,12 +9,11 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kJambaRows[] = {
+constexpr auto kJambaRows = spread([] { return std::to_array<ParameterRule>({
     {"model.embed_tokens.weight",    "vocab_size hidden_size"},
     {"model.final_layernorm.weight", "hidden_size"},
     {"lm_head.weight",               "vocab_size hidden_size", kWhole, "head"},
-    {".input_layernorm.weight",      "hidden_size"},
-    {".pre_ff_layernorm.weight",     "hidden_size"},
+    {".{input,pre_ff}_layernorm.weight", "hidden_size"},
     {".mamba.A_log",                 "mamba_expand*hidden_size mamba_d_state", kRows, "mamba"},
     {".mamba.D",                     "mamba_expand*hidden_size", kRows, "mamba"},
     {".mamba.in_proj.weight",        "2*mamba_expand*hidden_size hidden_size", kRows, "mamba"},
@@ -26,47 +25,36 @@ constexpr ParameterRule kJambaRows[] = {
     {".mamba.dt_proj.weight",        "mamba_expand*hidden_size mamba_dt_rank", kRows, "mamba"},
     {".mamba.dt_proj.bias",          "mamba_expand*hidden_size", kRows, "mamba"},
     {".mamba.dt_layernorm.weight",   "mamba_dt_rank", kWhole, "mamba"},
-    {".mamba.b_layernorm.weight",    "mamba_d_state", kWhole, "mamba"},
-    {".mamba.c_layernorm.weight",    "mamba_d_state", kWhole, "mamba"},
+    {".mamba.{b,c}_layernorm.weight", "mamba_d_state", kWhole, "mamba"},
     {".mamba.out_proj.weight",       "hidden_size mamba_expand*hidden_size", kColumns, "mamba"},
     {".mamba.out_proj.bias",         "hidden_size", kWhole, "mamba mamba_proj_bias"},
-    {".feed_forward.gate_proj.weight", "intermediate_size hidden_size", kRows, "dense"},
-    {".feed_forward.up_proj.weight",   "intermediate_size hidden_size", kRows, "dense"},
+    {".feed_forward.{gate,up}_proj.weight", "intermediate_size hidden_size", kRows, "dense"},
     {".feed_forward.down_proj.weight", "hidden_size intermediate_size", kColumns, "dense"},
     {".feed_forward.router.weight",    "num_experts hidden_size", kWhole, "sparse"},
     {".feed_forward.experts.{}.gate_proj.weight", "intermediate_size hidden_size", kRows, "sparse"},
     {".feed_forward.experts.{}.up_proj.weight",   "intermediate_size hidden_size", kRows, "sparse"},
     {".feed_forward.experts.{}.down_proj.weight", "hidden_size intermediate_size", kColumns,
      "sparse"},
-};
-constexpr NameRule kJambaNames[] = {
+}); });
+constexpr auto kJambaNames = spread([] { return std::to_array<NameRule>({
     {"model.final_layernorm",                        "output_norm"},
     {"model.layers.{}.pre_ff_layernorm",             "blk.{}.ffn_norm"},
     {"model.layers.{}.mamba.A_log",                  "blk.{}.ssm_a", kNegExp},
-    {"model.layers.{}.mamba.D",                      "blk.{}.ssm_d"},
-    {"model.layers.{}.mamba.in_proj",                "blk.{}.ssm_in"},
+    {"model.layers.{}.mamba.{D,in_proj}", "blk.{}.ssm_{d,in}"},
     {"model.layers.{}.mamba.conv1d.weight",          "blk.{}.ssm_conv1d.weight", kSqueeze,
      Store::kF32},
     {"model.layers.{}.mamba.conv1d.bias",            "blk.{}.ssm_conv1d.bias"},
-    {"model.layers.{}.mamba.x_proj",                 "blk.{}.ssm_x"},
-    {"model.layers.{}.mamba.dt_proj",                "blk.{}.ssm_dt"},
-    {"model.layers.{}.mamba.dt_layernorm",           "blk.{}.ssm_dt_norm"},
-    {"model.layers.{}.mamba.b_layernorm",            "blk.{}.ssm_b_norm"},
-    {"model.layers.{}.mamba.c_layernorm",            "blk.{}.ssm_c_norm"},
-    {"model.layers.{}.mamba.out_proj",               "blk.{}.ssm_out"},
+    {"model.layers.{}.mamba.{x_proj,dt_proj,dt_layernorm,b_layernorm,c_layernorm,out_proj}",
+     "blk.{}.ssm_{x,dt,dt_norm,b_norm,c_norm,out}"},
     {"model.layers.{}.feed_forward.router",          "blk.{}.ffn_gate_inp", kNone, Store::kF32},
-    {"model.layers.{}.feed_forward.experts.{}.down_proj", "blk.{}.ffn_down_exps", kExpert},
-    {"model.layers.{}.feed_forward.experts.{}.gate_proj", "blk.{}.ffn_gate_exps", kExpert},
-    {"model.layers.{}.feed_forward.experts.{}.up_proj",   "blk.{}.ffn_up_exps", kExpert},
-    {"model.layers.{}.feed_forward.gate_proj",       "blk.{}.ffn_gate"},
-    {"model.layers.{}.feed_forward.up_proj",         "blk.{}.ffn_up"},
-    {"model.layers.{}.feed_forward.down_proj",       "blk.{}.ffn_down"},
-};
-constexpr KeyRule kJambaKeys[] = {
+    {"model.layers.{}.feed_forward.experts.{}.{down,gate,up}_proj",
+     "blk.{}.ffn_{down,gate,up}_exps", kExpert},
+    {"model.layers.{}.feed_forward.{gate,up,down}_proj", "blk.{}.ffn_{gate,up,down}"},
+}); });
+constexpr auto kJambaKeys = spread([] { return std::to_array<KeyRule>({
     {"block_count",             kU32, "", kBlockCount},
     {"context_length",          kU32, "max_position_embeddings"},
-    {"embedding_length",        kU32, "hidden_size"},
-    {"feed_forward_length",     kU32, "intermediate_size"},
+    {"{embedding,feed_forward}_length", kU32, "{hidden,intermediate}_size"},
     {"attention.head_count",    kU32, "num_attention_heads"},
     {"attention.head_count_kv", kArray, "num_key_value_heads", kAttentionHeads},
     {"ssm.conv_kernel",         kU32, "mamba_d_conv"},
@@ -74,10 +62,9 @@ constexpr KeyRule kJambaKeys[] = {
     {"ssm.state_size",          kU32, "mamba_d_state"},
     {"ssm.time_step_rank",      kU32, "mamba_dt_rank", kNumber},
     {"attention.layer_norm_rms_epsilon", kF32, "rms_norm_eps"},
-    {"expert_count",            kU32, "num_experts"},
-    {"expert_used_count",       kU32, "num_experts_per_tok"},
+    {"expert_{count,used_count}", kU32, "num_{experts,experts_per_tok}"},
     {"general.file_type",       kU32, "", kFileType},
-};
+}); });
 Result<uint64_t> dense_layers_of_jamba(const Fields& fields) {
   CKPT_ASSIGN(const uint64_t experts, fields.count("num_experts"));
   return experts > 1 ? 0 : fields.count("num_hidden_layers");

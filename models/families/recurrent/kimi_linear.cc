@@ -9,13 +9,9 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr auto kKimiDelta = rows::under("linear_attention", {
-    {".self_attn.q_proj.weight",   "linear_width hidden_size", kRows},
-    {".self_attn.k_proj.weight",   "linear_width hidden_size", kRows},
-    {".self_attn.v_proj.weight",   "linear_width hidden_size", kRows},
-    {".self_attn.q_conv1d.weight", "linear_width 1 linear_kernel", kRows},
-    {".self_attn.k_conv1d.weight", "linear_width 1 linear_kernel", kRows},
-    {".self_attn.v_conv1d.weight", "linear_width 1 linear_kernel", kRows},
+constexpr auto kKimiDelta = spread([] { return rows::under("linear_attention", {
+    {".self_attn.{q,k,v}_proj.weight", "linear_width hidden_size", kRows},
+    {".self_attn.{q,k,v}_conv1d.weight", "linear_width 1 linear_kernel", kRows},
     {".self_attn.A_log",           "1 1 linear_attn_config.num_heads 1"},
     {".self_attn.dt_bias",         "linear_width", kRows},
     {".self_attn.b_proj.weight",   "linear_attn_config.num_heads hidden_size", kRows},
@@ -25,7 +21,7 @@ constexpr auto kKimiDelta = rows::under("linear_attention", {
     {".self_attn.g_b_proj.weight", "linear_width linear_attn_config.head_dim", kRows},
     {".self_attn.o_norm.weight",   "linear_attn_config.head_dim"},
     {".self_attn.o_proj.weight",   "hidden_size linear_width", kColumns},
-});
+}); });
 constexpr auto kKimiLatent = rows::under("full_attention", {
     {".self_attn.q_proj.weight",
      "num_attention_heads*qk_nope_head_dim+num_attention_heads*qk_rope_head_dim hidden_size",
@@ -36,40 +32,29 @@ constexpr auto kKimiLatent = rows::under("full_attention", {
      "num_attention_heads*qk_nope_head_dim+num_attention_heads*v_head_dim kv_lora_rank", kRows},
     {".self_attn.o_proj.weight", "hidden_size num_attention_heads*v_head_dim", kColumns},
 });
-constexpr auto kKimiExperts = rows::under("sparse", {
+constexpr auto kKimiExperts = spread([] { return rows::under("sparse", {
     {".block_sparse_moe.gate.weight", "num_experts hidden_size"},
     {".block_sparse_moe.gate.e_score_correction_bias", "num_experts"},
     {".block_sparse_moe.experts.{}.w1.weight", "moe_intermediate_size hidden_size", kRows},
     {".block_sparse_moe.experts.{}.w2.weight", "hidden_size moe_intermediate_size", kColumns},
     {".block_sparse_moe.experts.{}.w3.weight", "moe_intermediate_size hidden_size", kRows},
-    {".block_sparse_moe.shared_experts.gate_proj.weight",
-     "num_shared_experts*moe_intermediate_size hidden_size", kRows},
-    {".block_sparse_moe.shared_experts.up_proj.weight",
+    {".block_sparse_moe.shared_experts.{gate,up}_proj.weight",
      "num_shared_experts*moe_intermediate_size hidden_size", kRows},
     {".block_sparse_moe.shared_experts.down_proj.weight",
      "hidden_size num_shared_experts*moe_intermediate_size", kColumns},
-});
-constexpr NameRule kKimiLinearNames[] = {
+}); });
+constexpr auto kKimiLinearNames = spread([] { return std::to_array<NameRule>({
     {"model.layers.{}.self_attn.A_log",           "blk.{}.ssm_a", kNegExp},
     {"model.layers.{}.self_attn.dt_bias",         "blk.{}.ssm_dt.bias"},
-    {"model.layers.{}.self_attn.q_conv1d.weight", "blk.{}.ssm_conv1d_q.weight", kConvolutionRows,
-     Store::kF32},
-    {"model.layers.{}.self_attn.k_conv1d.weight", "blk.{}.ssm_conv1d_k.weight", kConvolutionRows,
-     Store::kF32},
-    {"model.layers.{}.self_attn.v_conv1d.weight", "blk.{}.ssm_conv1d_v.weight", kConvolutionRows,
-     Store::kF32},
-    {"model.layers.{}.self_attn.b_proj",          "blk.{}.ssm_beta"},
-    {"model.layers.{}.self_attn.f_a_proj",        "blk.{}.ssm_f_a"},
-    {"model.layers.{}.self_attn.f_b_proj",        "blk.{}.ssm_f_b"},
-    {"model.layers.{}.self_attn.g_a_proj",        "blk.{}.ssm_g_a"},
-    {"model.layers.{}.self_attn.g_b_proj",        "blk.{}.ssm_g_b"},
-    {"model.layers.{}.self_attn.o_norm",          "blk.{}.ssm_norm"},
-    {"model.layers.{}.self_attn.kv_a_proj_with_mqa", "blk.{}.attn_kv_a_mqa"},
-    {"model.layers.{}.self_attn.kv_a_layernorm",  "blk.{}.attn_kv_a_norm"},
+    {"model.layers.{}.self_attn.{q,k,v}_conv1d.weight", "blk.{}.ssm_conv1d_{q,k,v}.weight",
+     kConvolutionRows, Store::kF32},
+    {"model.layers.{}.self_attn.{b_proj,f_a_proj,f_b_proj,g_a_proj,g_b_proj,o_norm}",
+     "blk.{}.ssm_{beta,f_a,f_b,g_a,g_b,norm}"},
+    {"model.layers.{}.self_attn.kv_a_{proj_with_mqa,layernorm}", "blk.{}.attn_kv_a_{mqa,norm}"},
     {"model.layers.{}.self_attn.kv_b_proj.weight", "blk.{}.attn_k_b.weight", kKeyValue,
      Store::kByRules, "blk.{}.attn_v_b.weight"},
     {"model.layers.{}.block_sparse_moe.gate.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
-};
+}); });
 constexpr KeyRule kKimiLinearKeys[] = {
     {"attention.head_count_kv",    kArray, "1", kAttentionHeads},
     {"vocab_size",                 kU32, "vocab_size"},

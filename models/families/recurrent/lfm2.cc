@@ -10,12 +10,11 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kLfm2Layers[] = {
+constexpr auto kLfm2Layers = spread([] { return std::to_array<ParameterRule>({
     {"model.embed_tokens.weight",   "vocab_size hidden_size"},
     {"model.embedding_norm.weight", "hidden_size"},
     {"lm_head.weight",              "vocab_size hidden_size", kWhole, "head"},
-    {".operator_norm.weight",       "hidden_size"},
-    {".ffn_norm.weight",            "hidden_size"},
+    {".{operator,ffn}_norm.weight", "hidden_size"},
     {".feed_forward.w1.weight",     "feed_forward hidden_size", kRows, "dense"},
     {".feed_forward.w2.weight",     "hidden_size feed_forward", kColumns, "dense"},
     {".feed_forward.w3.weight",     "feed_forward hidden_size", kRows, "dense"},
@@ -25,13 +24,12 @@ constexpr ParameterRule kLfm2Layers[] = {
     {".conv.conv.bias",             "hidden_size", kRows, "conv conv_bias"},
     {".conv.in_proj.bias",          "3*hidden_size", kRows, "conv conv_bias"},
     {".conv.out_proj.bias",         "hidden_size", kWhole, "conv conv_bias"},
-};
+}); });
 constexpr rows::Rules kLfm2Qkv = std::span(rows::kFullAttention).first(3);
-constexpr auto kLfm2Attention = rows::under("full_attention", {
+constexpr auto kLfm2Attention = spread([] { return rows::under("full_attention", {
     {".self_attn.out_proj.weight",    "hidden_size num_attention_heads*head_dim", kColumns},
-    {".self_attn.q_layernorm.weight", "head_dim"},
-    {".self_attn.k_layernorm.weight", "head_dim"},
-});
+    {".self_attn.{q,k}_layernorm.weight", "head_dim"},
+}); });
 constexpr ParameterRule kLfm2Experts[] = {
     {".feed_forward.gate.weight",          "num_experts hidden_size", kWhole, "sparse"},
     {".feed_forward.expert_bias",          "num_experts", kWhole, "sparse use_expert_bias"},
@@ -57,27 +55,21 @@ Result<uint64_t> lfm2_feed_forward(const Fields& fields) {
   if (multiple == 0) return corrupt("config.json: block_multiple_of is 0");
   return (width + multiple - 1) / multiple * multiple;
 }
-constexpr NameRule kLfm2Names[] = {   // before the common rows: the first match wins
+// Before the common rows: the first match wins.
+constexpr auto kLfm2Names = spread([] { return std::to_array<NameRule>({
     {"model.embedding_norm",                  "token_embd_norm"},
-    {"model.layers.{}.operator_norm",         "blk.{}.attn_norm"},
-    {"model.layers.{}.ffn_norm",              "blk.{}.ffn_norm"},
+    {"model.layers.{}.{operator,ffn}_norm", "blk.{}.{attn,ffn}_norm"},
     {"model.layers.{}.conv.conv",             "blk.{}.shortconv.conv", kSqueeze, Store::kF32},
-    {"model.layers.{}.conv.in_proj",          "blk.{}.shortconv.in_proj"},
-    {"model.layers.{}.conv.out_proj",         "blk.{}.shortconv.out_proj"},
-    {"model.layers.{}.feed_forward.w1",       "blk.{}.ffn_gate"},
-    {"model.layers.{}.feed_forward.w2",       "blk.{}.ffn_down"},
-    {"model.layers.{}.feed_forward.w3",       "blk.{}.ffn_up"},
-    {"model.layers.{}.self_attn.out_proj",    "blk.{}.attn_output"},
-    {"model.layers.{}.self_attn.q_layernorm", "blk.{}.attn_q_norm"},
-    {"model.layers.{}.self_attn.k_layernorm", "blk.{}.attn_k_norm"},
-};
-constexpr NameRule kLfm2MoeNames[] = {
+    {"model.layers.{}.conv.{in,out}_proj", "blk.{}.shortconv.{in,out}_proj"},
+    {"model.layers.{}.feed_forward.w{1,2,3}", "blk.{}.ffn_{gate,down,up}"},
+    {"model.layers.{}.self_attn.{out_proj,q_layernorm,k_layernorm}",
+     "blk.{}.attn_{output,q_norm,k_norm}"},
+}); });
+constexpr auto kLfm2MoeNames = spread([] { return std::to_array<NameRule>({
     {"model.layers.{}.feed_forward.gate",          "blk.{}.ffn_gate_inp", kNone, Store::kF32},
     {"model.layers.{}.feed_forward.expert_bias",   "blk.{}.exp_probs_b.bias"},
-    {"model.layers.{}.feed_forward.experts.{}.w1", "blk.{}.ffn_gate_exps", kExpert},
-    {"model.layers.{}.feed_forward.experts.{}.w2", "blk.{}.ffn_down_exps", kExpert},
-    {"model.layers.{}.feed_forward.experts.{}.w3", "blk.{}.ffn_up_exps", kExpert},
-};
+    {"model.layers.{}.feed_forward.experts.{}.w{1,2,3}", "blk.{}.ffn_{gate,down,up}_exps", kExpert},
+}); });
 constexpr KeyRule kLfm2Keys[] = {
     {"attention.head_count_kv",          kArray, "num_key_value_heads", kAttentionHeads},
     {"vocab_size",                       kU32, "vocab_size"},

@@ -9,7 +9,7 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kMamba2Rows[] = {
+constexpr auto kMamba2Rows = spread([] { return std::to_array<ParameterRule>({
     {"backbone.embeddings.weight", "vocab_size hidden_size"},
     {"backbone.norm_f.weight", "hidden_size"},
     {"lm_head.weight",         "vocab_size hidden_size", kWhole, "head"},
@@ -20,13 +20,11 @@ constexpr ParameterRule kMamba2Rows[] = {
      "use_bias"},
     {".mixer.conv1d.weight",   "expand*hidden_size+2*n_groups*state_size 1 conv_kernel", kRows},
     {".mixer.conv1d.bias",     "expand*hidden_size+2*n_groups*state_size", kRows, "use_conv_bias"},
-    {".mixer.A_log",           "num_heads", kRows},
-    {".mixer.D",               "num_heads", kRows},
-    {".mixer.dt_bias",         "num_heads", kRows},
+    {".mixer.{A_log,D,dt_bias}", "num_heads", kRows},
     {".mixer.norm.weight",     "expand*hidden_size", kRows},
     {".mixer.out_proj.weight", "hidden_size expand*hidden_size", kColumns},
     {".mixer.out_proj.bias",   "hidden_size", kWhole, "use_bias"},
-};
+}); });
 constexpr KeyRule kMamba2Keys[] = {
     {"context_length",      kU32, "1048576", kNumber},
     {"embedding_length",    kU32, "hidden_size"},

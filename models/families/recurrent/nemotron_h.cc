@@ -13,7 +13,7 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kNemotronHLayer[] = {
+constexpr auto kNemotronHLayer = spread([] { return std::to_array<ParameterRule>({
     {"backbone.embeddings.weight", "vocab_size hidden_size"},
     {"backbone.norm_f.weight", "hidden_size"},
     {"lm_head.weight",       "vocab_size hidden_size", kWhole, "head"},
@@ -41,9 +41,7 @@ constexpr ParameterRule kNemotronHLayer[] = {
      "2*mamba_num_heads*mamba_head_dim+2*n_groups*ssm_state_size+mamba_num_heads", kRows,
      "mamba use_bias"},
     {".mixer.out_proj.bias", "hidden_size", kWhole, "mamba use_bias"},
-    {".mixer.A_log",         "mamba_num_heads", kRows, "mamba"},
-    {".mixer.D",             "mamba_num_heads", kRows, "mamba"},
-    {".mixer.dt_bias",       "mamba_num_heads", kRows, "mamba"},
+    {".mixer.{A_log,D,dt_bias}", "mamba_num_heads", kRows, "mamba"},
     {".mixer.conv1d.weight",
      "mamba_num_heads*mamba_head_dim+2*n_groups*ssm_state_size 1 conv_kernel", kRows, "mamba"},
     {".mixer.conv1d.bias", "mamba_num_heads*mamba_head_dim+2*n_groups*ssm_state_size", kRows,
@@ -53,7 +51,7 @@ constexpr ParameterRule kNemotronHLayer[] = {
      kRows, "mamba"},
     {".mixer.norm.weight",   "mamba_num_heads*mamba_head_dim", kRows, "mamba"},
     {".mixer.out_proj.weight", "hidden_size mamba_num_heads*mamba_head_dim", kColumns, "mamba"},
-};
+}); });
 Result<uint64_t> nemotron_attention_width(const Fields& fields) {
   return fields.count(fields.declared("head_dim") != nullptr ? "head_dim" : "attention_head_dim");
 }
@@ -62,25 +60,20 @@ Result<uint64_t> nemotron_expert_width(const Fields& fields) {
   const bool is_latent = fields.declared("moe_latent_size") != nullptr;
   return fields.count(is_latent ? "moe_latent_size" : "hidden_size");
 }
-constexpr NameRule kNemotronHNames[] = {
+constexpr auto kNemotronHNames = spread([] { return std::to_array<NameRule>({
     {"backbone.layers.{}.mixer.q_proj",        "blk.{}.attn_q", kRopeQuery},
     {"backbone.layers.{}.mixer.k_proj",        "blk.{}.attn_k", kRopeKey},
-    {"backbone.layers.{}.mixer.v_proj",        "blk.{}.attn_v"},
-    {"backbone.layers.{}.mixer.o_proj",        "blk.{}.attn_output"},
-    {"backbone.layers.{}.mixer.up_proj",       "blk.{}.ffn_up"},
-    {"backbone.layers.{}.mixer.down_proj",     "blk.{}.ffn_down"},
-};
-constexpr NameRule kNemotronHMoeNames[] = {
+    {"backbone.layers.{}.mixer.{v,o}_proj", "blk.{}.attn_{v,output}"},
+    {"backbone.layers.{}.mixer.{up,down}_proj", "blk.{}.ffn_{up,down}"},
+}); });
+constexpr auto kNemotronHMoeNames = spread([] { return std::to_array<NameRule>({
     {"backbone.layers.{}.mixer.gate",             "blk.{}.ffn_gate_inp", kNone, Store::kF32},
     {"backbone.layers.{}.mixer.gate.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
-    {"backbone.layers.{}.mixer.experts.{}.down_proj", "blk.{}.ffn_down_exps", kExpert},
-    {"backbone.layers.{}.mixer.experts.{}.up_proj", "blk.{}.ffn_up_exps", kExpert},
-    {"backbone.layers.{}.mixer.shared_experts.up_proj", "blk.{}.ffn_up_shexp"},
-    {"backbone.layers.{}.mixer.shared_experts.down_proj", "blk.{}.ffn_down_shexp"},
-    {"backbone.layers.{}.mixer.fc1_latent_proj",  "blk.{}.ffn_latent_down"},
-    {"backbone.layers.{}.mixer.fc2_latent_proj",  "blk.{}.ffn_latent_up"},
-};
-constexpr KeyRule kNemotronHKeys[] = {
+    {"backbone.layers.{}.mixer.experts.{}.{down,up}_proj", "blk.{}.ffn_{down,up}_exps", kExpert},
+    {"backbone.layers.{}.mixer.shared_experts.{up,down}_proj", "blk.{}.ffn_{up,down}_shexp"},
+    {"backbone.layers.{}.mixer.fc{1,2}_latent_proj", "blk.{}.ffn_latent_{down,up}"},
+}); });
+constexpr auto kNemotronHKeys = spread([] { return std::to_array<KeyRule>({
     {"vocab_size",              kU32, "vocab_size"},
     {"rope.dimension_count",    kU32, "hidden_size/num_attention_heads", kNumber},
     {"ssm.conv_kernel",         kU32, "conv_kernel", kNumber},
@@ -91,10 +84,9 @@ constexpr KeyRule kNemotronHKeys[] = {
     {"attention.head_count_kv", kArray, "num_key_value_heads", kAttentionHeads},
     {"rope.scaling.finetuned",  kBool, "false", kConstant},
     {"context_length",          kU32, "1048576", kNumber},
-    {"attention.key_length",    kU32, "attention_width", kNumber},
-    {"attention.value_length",  kU32, "attention_width", kNumber},
+    {"attention.{key,value}_length", kU32, "attention_width", kNumber},
     {"feed_forward_length",     kArray, "intermediate_size", kMlpWidths},
-};
+}); });
 constexpr KeyRule kNemotronHMoeKeys[] = {
     {"feed_forward_length",               kArray, "moe_intermediate_size", kExpertWidths},
     {"expert_feed_forward_length",        kU32, "moe_intermediate_size", kNumber},

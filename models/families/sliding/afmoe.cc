@@ -9,20 +9,19 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kAfmoeLayer[] = {
-    {".pre_mlp_layernorm.weight",   "hidden_size"},
-    {".post_mlp_layernorm.weight",  "hidden_size"},
+constexpr auto kAfmoeLayer = spread([] { return std::to_array<ParameterRule>({
+    {".{pre,post}_mlp_layernorm.weight", "hidden_size"},
     {".self_attn.gate_proj.weight", "num_attention_heads*head_dim hidden_size", kRows},
     {".mlp.router.gate.weight",     "num_experts hidden_size", kWhole, "sparse"},
     {".mlp.expert_bias",            "num_experts", kWhole, "sparse"},
-};
-constexpr NameRule kAfmoeNames[] = {   // come before the common rows, because the first match wins
-    {"model.layers.{}.pre_mlp_layernorm",   "blk.{}.ffn_norm"},
-    {"model.layers.{}.post_mlp_layernorm",  "blk.{}.post_ffw_norm"},
+}); });
+// Come before the common rows, because the first match wins.
+constexpr auto kAfmoeNames = spread([] { return std::to_array<NameRule>({
+    {"model.layers.{}.{pre,post}_mlp_layernorm", "blk.{}.{ffn,post_ffw}_norm"},
     {"model.layers.{}.self_attn.gate_proj", "blk.{}.attn_gate"},
     {"model.layers.{}.mlp.router.gate",     "blk.{}.ffn_gate_inp", kNone, Store::kF32},
     {"model.layers.{}.mlp.expert_bias",     "blk.{}.exp_probs_b.bias"},
-};
+}); });
 constexpr KeyRule kAfmoeKeys[] = {
     {"vocab_size",                 kU32, "vocab_size"},
     {"rope.dimension_count",       kU32, "", kRotary},

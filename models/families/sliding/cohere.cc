@@ -18,18 +18,13 @@ constexpr ParameterRule kCohereNorms[] = {
     {".self_attn.q_norm.weight", "num_attention_heads head_dim", kRows, "use_qk_norm"},
     {".self_attn.k_norm.weight", "num_key_value_heads head_dim", kRows, "use_qk_norm"},
 };
-constexpr NameRule kCohere2Names[] = {
+constexpr auto kCohere2Names = spread([] { return std::to_array<NameRule>({
     {"model.embed_tokens.weight",               "token_embd.weight"},
     {"model.norm.weight",                       "output_norm.weight"},
     {"model.layers.{}.input_layernorm.weight",  "blk.{}.attn_norm.weight"},
-    {"model.layers.{}.self_attn.q_proj.weight", "blk.{}.attn_q.weight"},
-    {"model.layers.{}.self_attn.k_proj.weight", "blk.{}.attn_k.weight"},
-    {"model.layers.{}.self_attn.v_proj.weight", "blk.{}.attn_v.weight"},
-    {"model.layers.{}.self_attn.o_proj.weight", "blk.{}.attn_output.weight"},
-    {"model.layers.{}.mlp.gate_proj.weight",    "blk.{}.ffn_gate.weight"},
-    {"model.layers.{}.mlp.up_proj.weight",      "blk.{}.ffn_up.weight"},
-    {"model.layers.{}.mlp.down_proj.weight",    "blk.{}.ffn_down.weight"},
-};
+    {"model.layers.{}.self_attn.{q,k,v,o}_proj.weight", "blk.{}.attn_{q,k,v,output}.weight"},
+    {"model.layers.{}.mlp.{gate,up,down}_proj.weight", "blk.{}.ffn_{gate,up,down}.weight"},
+}); });
 constexpr KeyRule kCohereKeys[] = {
     {"context_length",    kU32, "model_max_length max_position_embeddings"},
     {"logit_scale",       kF32, "logit_scale"},

@@ -9,15 +9,14 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kCohere2MoeLayer[] = {
+constexpr auto kCohere2MoeLayer = spread([] { return std::to_array<ParameterRule>({
     {"model.embed_tokens.weight", "vocab_size hidden_size"},
     {"model.norm.weight",         "hidden_size"},
     {".input_layernorm.weight",   "hidden_size"},
-    {".mlp.gate_proj.weight", "dense_width hidden_size", kRows, "dense"},
-    {".mlp.up_proj.weight",   "dense_width hidden_size", kRows, "dense"},
+    {".mlp.{gate,up}_proj.weight", "dense_width hidden_size", kRows, "dense"},
     {".mlp.down_proj.weight", "hidden_size dense_width", kColumns, "dense"},
     {".mlp.gate.weight",      "num_experts hidden_size", kWhole, "sparse"},
-};
+}); });
 constexpr KeyRule kCohere2MoeKeys[] = {
     {"logit_scale",                      kF32, "logit_scale"},
     {"attention.sliding_window",         kU32, "sliding_window"},

@@ -10,10 +10,9 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kMlpNorms[] = {
-    {".pre_feedforward_layernorm.weight",  "hidden_size"},
-    {".post_feedforward_layernorm.weight", "hidden_size"},
-};
+constexpr auto kMlpNorms = spread([] { return std::to_array<ParameterRule>({
+    {".{pre,post}_feedforward_layernorm.weight", "hidden_size"},
+}); });
 constexpr NameRule kGemmaNorms[] = {
     {"model.norm",                      "output_norm", kAddOne},
     {"model.layers.{}.input_layernorm", "blk.{}.attn_norm", kAddOne},
@@ -21,32 +20,28 @@ constexpr NameRule kGemmaNorms[] = {
 constexpr NameRule kGemma1Norms[] = {
     {"model.layers.{}.post_attention_layernorm", "blk.{}.ffn_norm", kAddOne},
 };
-constexpr NameRule kGemma2Norms[] = {
-    {"model.layers.{}.post_attention_layernorm",   "blk.{}.post_attention_norm", kAddOne},
-    {"model.layers.{}.pre_feedforward_layernorm",  "blk.{}.ffn_norm", kAddOne},
-    {"model.layers.{}.post_feedforward_layernorm", "blk.{}.post_ffw_norm", kAddOne},
-};
-constexpr NameRule kGemma3Norms[] = {
+constexpr auto kGemma2Norms = spread([] { return std::to_array<NameRule>({
+    {"model.layers.{}.{post_attention,pre_feedforward,post_feedforward}_layernorm",
+     "blk.{}.{post_attention,ffn,post_ffw}_norm", kAddOne},
+}); });
+constexpr auto kGemma3Norms = spread([] { return std::to_array<NameRule>({
     {"model.embed_tokens",               "token_embd", kTokenRows},
     {"lm_head",                          "output"},
-    {"model.layers.{}.self_attn.q_norm", "blk.{}.attn_q_norm", kAddOne},
-    {"model.layers.{}.self_attn.k_norm", "blk.{}.attn_k_norm", kAddOne},
-};
-constexpr KeyRule kGemma2Keys[] = {
+    {"model.layers.{}.self_attn.{q,k}_norm", "blk.{}.attn_{q,k}_norm", kAddOne},
+}); });
+constexpr auto kGemma2Keys = spread([] { return std::to_array<KeyRule>({
     {"context_length",                   kU32, "max_position_embeddings"},
     {"embedding_length",                 kU32, "hidden_size"},
     {"block_count",                      kU32, "", kBlockCount},
     {"feed_forward_length",              kU32, "intermediate_size"},
-    {"attention.head_count",             kU32, "num_attention_heads"},
-    {"attention.head_count_kv",          kU32, "num_key_value_heads"},
+    {"attention.head_{count,count_kv}", kU32, "num_{attention,key_value}_heads"},
     {"attention.layer_norm_rms_epsilon", kF32, "rms_norm_eps"},
-    {"attention.key_length",             kU32, "head_dim"},
-    {"attention.value_length",           kU32, "head_dim"},
+    {"attention.{key,value}_length", kU32, "head_dim"},
     {"general.file_type",                kU32, "", kFileType},
     {"attn_logit_softcapping",           kF32, "attn_logit_softcapping"},  // not Gemma's
     {"final_logit_softcapping",          kF32, "final_logit_softcapping"},
     {"attention.sliding_window",         kU32, "sliding_window"},
-};
+}); });
 constexpr size_t kGemma1KeyCount = 10;
 constexpr KeyRule kGemma3Keys[] = {
     {"final_logit_softcapping",  kF32, "final_logit_softcapping", kFieldUnlessZero},
@@ -103,7 +98,7 @@ const Family kGemma = {
     .activation = {"gelu_pytorch_tanh", "hidden_act hidden_activation", true},
     .traits = {.text = {.set = {kActivationGelu, kAsksNothingOfRope, kNormsFeedLinears}}},
     .names = {kGemmaNorms, kGemma1Norms, rows::kCommonNames},
-    .keys = {kGemma2Keys, kGemma1KeyCount},
+    .keys = std::span(kGemma2Keys).first(kGemma1KeyCount),
     .keys_around = {.has_common = false},
     .defaults = kGemmaDefaults,
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionBias, rows::kMlp},

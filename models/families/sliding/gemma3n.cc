@@ -10,13 +10,9 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kGemma3nRows[] = {
-    {"model.altup_projections.0.weight",       "hidden_size hidden_size"},
-    {"model.altup_projections.1.weight",       "hidden_size hidden_size"},
-    {"model.altup_projections.2.weight",       "hidden_size hidden_size"},
-    {"model.altup_unembed_projections.0.weight", "hidden_size hidden_size"},
-    {"model.altup_unembed_projections.1.weight", "hidden_size hidden_size"},
-    {"model.altup_unembed_projections.2.weight", "hidden_size hidden_size"},
+constexpr auto kGemma3nRows = spread([] { return std::to_array<ParameterRule>({
+    {"model.altup_projections.{0,1,2}.weight", "hidden_size hidden_size"},
+    {"model.altup_unembed_projections.{0,1,2}.weight", "hidden_size hidden_size"},
     {".altup.correct_output_scale",            "hidden_size"},
     {".altup.correction_coefs.weight",         "altup_num_inputs altup_num_inputs"},
     {".altup.prediction_coefs.weight",  "altup_num_inputs*altup_num_inputs altup_num_inputs"},
@@ -29,35 +25,30 @@ constexpr ParameterRule kGemma3nRows[] = {
     {".self_attn.o_proj.weight", "hidden_size num_attention_heads*head_dim", kColumns},
     {".self_attn.q_norm.weight", "head_dim"},
     // A layer that shares keys and values of another may have these all the same.
-    {".self_attn.k_proj.weight", "num_key_value_heads*head_dim hidden_size", kRows, "optional"},
-    {".self_attn.v_proj.weight", "num_key_value_heads*head_dim hidden_size", kRows, "optional"},
+    {".self_attn.{k,v}_proj.weight", "num_key_value_heads*head_dim hidden_size", kRows, "optional"},
     {".self_attn.k_norm.weight", "head_dim", kWhole, "optional"},
-};
-constexpr NameRule kGemma3nNames[] = {
-    {"model.embed_tokens",                        "token_embd", kFilledTokenRows},
-    {"model.embed_tokens_per_layer",              "per_layer_token_embd", kFilledTokenRows},
+}); });
+constexpr auto kGemma3nNames = spread([] { return std::to_array<NameRule>({
+    {"model.embed_{tokens,tokens_per_layer}", "{token,per_layer_token}_embd", kFilledTokenRows},
     {"model.altup_projections.{}.weight",         "altup_proj.weight", kStreams},
     {"model.altup_unembed_projections.{}.weight", "altup_unembd_proj.weight", kStreams},
     {"model.layers.{}.altup.correct_output_scale", "blk.{}.altup_correct_scale.weight"},
     {"model.layers.{}.altup.correction_coefs", "blk.{}.altup_correct_coef", kNone, Store::kF32},
     {"model.layers.{}.altup.prediction_coefs", "blk.{}.altup_predict_coef", kNone, Store::kF32},
-    {"model.layers.{}.altup.modality_router",     "blk.{}.altup_router"},
-    {"model.layers.{}.altup.router_norm",         "blk.{}.altup_router_norm"},
-    {"model.layers.{}.laurel.linear_left",        "blk.{}.laurel_l"},
-    {"model.layers.{}.laurel.linear_right",       "blk.{}.laurel_r"},
-    {"model.layers.{}.laurel.post_laurel_norm",   "blk.{}.laurel_post_norm"},
-};
-constexpr KeyRule kGemma3nKeys[] = {
+    {"model.layers.{}.altup.{modality_router,router_norm}", "blk.{}.altup_{router,router_norm}"},
+    {"model.layers.{}.laurel.{linear_left,linear_right,post_laurel_norm}",
+     "blk.{}.laurel_{l,r,post_norm}"},
+}); });
+constexpr auto kGemma3nKeys = spread([] { return std::to_array<KeyRule>({
     {"final_logit_softcapping",          kF32, "final_logit_softcapping", kFieldUnlessZero},
     {"attention.sliding_window",         kU32, "", kSlidingWindow},
-    {"altup.active_idx",                 kU32, "altup_active_idx", kNumber},
-    {"altup.num_inputs",                 kU32, "altup_num_inputs", kNumber},
+    {"altup.{active_idx,num_inputs}", kU32, "altup_{active_idx,num_inputs}", kNumber},
     {"embedding_length_per_layer_input", kU32, "hidden_size_per_layer_input", kNumber},
     {"attention.shared_kv_layers",       kU32, "num_kv_shared_layers", kNumber},
     {"activation_sparsity_scale",        kArray, "activation_sparsity_pattern", kQuantiles},
     {"attention.sliding_window_pattern", kArray, "", kSlidingPattern},
     {"feed_forward_length", kArray, "intermediate_size intermediate_size", kCountsOfLayers},
-};
+}); });
 constexpr ClassDefault kGemma3nDefaults[] = {
     {"hidden_size", "2048"}, {"intermediate_size", "16384"}, {"head_dim", "256"},
     {"num_attention_heads", "8"}, {"num_key_value_heads", "2"}, {"rms_norm_eps", "1e-6", kInKeys},

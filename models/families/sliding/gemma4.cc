@@ -17,34 +17,29 @@ constexpr ParameterRule kGemma4Rows[] = {
 };
 constexpr auto kSlidingAttention = rows::under("sliding_attention", rows::kAttention);
 constexpr auto kSlidingNorms = rows::under("sliding_attention", rows::kAttentionNorms);
-constexpr NameRule kGemma4Names[] = {
+constexpr auto kGemma4Names = spread([] { return std::to_array<NameRule>({
     {"model.embed_tokens_per_layer",                 "per_layer_token_embd"},
     {"model.layers.{}.pre_feedforward_layernorm_2",  "blk.{}.pre_ffw_norm_2"},
-    {"model.layers.{}.post_feedforward_layernorm_1", "blk.{}.post_ffw_norm_1"},
-    {"model.layers.{}.post_feedforward_layernorm_2", "blk.{}.post_ffw_norm_2"},
+    {"model.layers.{}.post_feedforward_layernorm_{1,2}", "blk.{}.post_ffw_norm_{1,2}"},
     {"model.layers.{}.layer_scalar",                 "blk.{}.layer_output_scale.weight"},
     {"model.layers.{}.router.proj",                  "blk.{}.ffn_gate_inp", kNone, Store::kF32},
-    {"model.layers.{}.router.scale",                 "blk.{}.ffn_gate_inp.scale"},
-    {"model.layers.{}.router.per_expert_scale",      "blk.{}.ffn_down_exps.scale"},
-    {"model.layers.{}.experts.gate_up_proj",         "blk.{}.ffn_gate_up_exps.weight"},
-    {"model.layers.{}.experts.down_proj",            "blk.{}.ffn_down_exps.weight"},
-};
-constexpr KeyRule kGemma4Keys[] = {
+    {"model.layers.{}.router.{scale,per_expert_scale}", "blk.{}.ffn_{gate_inp,down_exps}.scale"},
+    {"model.layers.{}.experts.{gate_up,down}_proj", "blk.{}.ffn_{gate_up,down}_exps.weight"},
+}); });
+constexpr auto kGemma4Keys = spread([] { return std::to_array<KeyRule>({
     {"final_logit_softcapping",          kF32, "final_logit_softcapping", kFieldUnlessZero},
     {"attention.sliding_window",         kU32, "", kSlidingWindow},
     {"attention.shared_kv_layers",       kU32, "num_kv_shared_layers"},
     {"embedding_length_per_layer_input", kU32, "hidden_size_per_layer_input", kFieldOrZero},
     {"attention.sliding_window_pattern", kArray, "", kSlidingPattern},
-    {"attention.key_length",             kU32, "", kFullHead},
-    {"attention.value_length",           kU32, "", kFullHead},
-    {"attention.key_length_swa",         kU32, "head_dim"},
-    {"attention.value_length_swa",       kU32, "head_dim"},
+    {"attention.{key,value}_length", kU32, "", kFullHead},
+    {"attention.{key,value}_length_swa", kU32, "head_dim"},
     {"expert_feed_forward_length",       kU32, "expert_intermediate_size moe_intermediate_size"},
     {"feed_forward_length",              kArray, "", kWideFeedForward},
     {"attention.head_count_kv",          kArray, "", kFullOrSlidingHeads},
     {"rope.dimension_count",             kU32, "", kFullHead},
     {"rope.dimension_count_swa",         kU32, "", kSlidingRotary},
-};
+}); });
 constexpr ClassDefault kGemma4Defaults[] = {
     {"hidden_size", "2304"}, {"intermediate_size", "9216"}, {"head_dim", "256"},
     {"num_attention_heads", "8"}, {"num_key_value_heads", "4"}, {"rms_norm_eps", "1e-6", kInKeys},

@@ -9,21 +9,20 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kLagunaLayer[] = {
+constexpr auto kLagunaLayer = spread([] { return std::to_array<ParameterRule>({
     {".self_attn.q_proj.weight", "num_attention_heads_per_layer*head_dim hidden_size", kRows},
-    {".self_attn.k_proj.weight", "num_key_value_heads*head_dim hidden_size", kRows},
-    {".self_attn.v_proj.weight", "num_key_value_heads*head_dim hidden_size", kRows},
+    {".self_attn.{k,v}_proj.weight", "num_key_value_heads*head_dim hidden_size", kRows},
     {".self_attn.o_proj.weight", "hidden_size num_attention_heads_per_layer*head_dim", kColumns},
     {".self_attn.g_proj.weight", "num_attention_heads_per_layer*gate_width hidden_size", kRows},
     {".mlp.gate.weight",         "num_experts hidden_size", kWhole, "sparse"},
     {".mlp.experts.e_score_correction_bias", "num_experts", kWhole, "sparse"},
-};
+}); });
 constexpr rows::Rules kLagunaShared = std::span(rows::kSharedExpert).first(3);
 constexpr NameRule kLagunaNames[] = {
     {"model.layers.{}.self_attn.g_proj",                    "blk.{}.attn_gate"},
     {"model.layers.{}.mlp.experts.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
 };
-constexpr KeyRule kLagunaKeys[] = {
+constexpr auto kLagunaKeys = spread([] { return std::to_array<KeyRule>({
     {"vocab_size",                        kU32, "vocab_size"},
     {"attention.head_count", kArray, "num_attention_heads_per_layer num_attention_heads",
      kCountsOfLayers},
@@ -34,9 +33,8 @@ constexpr KeyRule kLagunaKeys[] = {
     {"expert_weights_scale",              kF32, "moe_routed_scaling_factor"},
     {"expert_gating_func",                kU32, "2", kNumber},  // sigmoid
     {"leading_dense_block_count",         kU32, "", kLeadingDense},
-    {"rope.dimension_count",              kU32, "full_attention", kRotaryOfKind},
-    {"rope.dimension_count_swa",          kU32, "sliding_attention", kRotaryOfKind},
-};
+    {"rope.dimension_{count,count_swa}", kU32, "{full,sliding}_attention", kRotaryOfKind},
+}); });
 
 // How many values of a head one gate scales; llama.cpp tells by the width of the gate.
 Result<uint64_t> gate_width(const Fields& fields) {

@@ -9,34 +9,29 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kLlama4Layer[] = {
+constexpr auto kLlama4Layer = spread([] { return std::to_array<ParameterRule>({
     {".feed_forward.router.weight",    "num_local_experts hidden_size", kWhole, "sparse"},
     {".feed_forward.experts.gate_up_proj", "num_local_experts hidden_size 2*intermediate_size",
      kColumns, "sparse"},
     {".feed_forward.experts.down_proj", "num_local_experts intermediate_size hidden_size", kRows,
      "sparse"},
-    {".feed_forward.shared_expert.gate_proj.weight", "intermediate_size hidden_size", kRows,
-     "sparse"},
-    {".feed_forward.shared_expert.up_proj.weight", "intermediate_size hidden_size", kRows,
+    {".feed_forward.shared_expert.{gate,up}_proj.weight", "intermediate_size hidden_size", kRows,
      "sparse"},
     {".feed_forward.shared_expert.down_proj.weight", "hidden_size intermediate_size", kColumns,
      "sparse"},
-    {".feed_forward.gate_proj.weight", "intermediate_size_mlp hidden_size", kRows, "dense"},
-    {".feed_forward.up_proj.weight",   "intermediate_size_mlp hidden_size", kRows, "dense"},
+    {".feed_forward.{gate,up}_proj.weight", "intermediate_size_mlp hidden_size", kRows, "dense"},
     {".feed_forward.down_proj.weight", "hidden_size intermediate_size_mlp", kColumns, "dense"},
-};
-constexpr NameRule kLlama4Names[] = {   // before the common rows: the first match wins
+}); });
+// Before the common rows: the first match wins.
+constexpr auto kLlama4Names = spread([] { return std::to_array<NameRule>({
     {"model.layers.{}.feed_forward.router",            "blk.{}.ffn_gate_inp", kNone, Store::kF32},
     {"model.layers.{}.feed_forward.experts.down_proj", "blk.{}.ffn_down_exps.weight", kSwap},
     {"model.layers.{}.feed_forward.experts.gate_up_proj", "blk.{}.ffn_gate_exps.weight",
      kSwapHalves, Store::kByRules, "blk.{}.ffn_up_exps.weight"},
-    {"model.layers.{}.feed_forward.shared_expert.gate_proj", "blk.{}.ffn_gate_shexp"},
-    {"model.layers.{}.feed_forward.shared_expert.up_proj", "blk.{}.ffn_up_shexp"},
-    {"model.layers.{}.feed_forward.shared_expert.down_proj", "blk.{}.ffn_down_shexp"},
-    {"model.layers.{}.feed_forward.gate_proj",         "blk.{}.ffn_gate"},
-    {"model.layers.{}.feed_forward.up_proj",           "blk.{}.ffn_up"},
-    {"model.layers.{}.feed_forward.down_proj",         "blk.{}.ffn_down"},
-};
+    {"model.layers.{}.feed_forward.shared_expert.{gate,up,down}_proj",
+     "blk.{}.ffn_{gate,up,down}_shexp"},
+    {"model.layers.{}.feed_forward.{gate,up,down}_proj", "blk.{}.ffn_{gate,up,down}"},
+}); });
 constexpr KeyRule kLlama4Keys[] = {
     {"feed_forward_length",        kU32, "intermediate_size_mlp", kNumber},
     {"vocab_size",                 kU32, "vocab_size"},

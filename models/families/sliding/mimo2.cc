@@ -9,7 +9,7 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr ParameterRule kMimoLayer[] = {
+constexpr auto kMimoLayer = spread([] { return std::to_array<ParameterRule>({
     {".self_attn.q_proj.weight", "num_attention_heads*head_dim hidden_size", kRows},
     {".self_attn.o_proj.weight", "hidden_size num_attention_heads*v_head_dim", kColumns},
     {".self_attn.k_proj.weight", "num_key_value_heads*head_dim hidden_size", kRows,
@@ -24,9 +24,8 @@ constexpr ParameterRule kMimoLayer[] = {
      "sliding_attention"},
     {".self_attn.attention_sink_bias", "num_attention_heads", kRows,
      "sliding_attention add_swa_attention_sink_bias"},
-    {".pre_mlp_layernorm.weight", "hidden_size", kWhole, "nextn"},
-    {".final_layernorm.weight",  "hidden_size", kWhole, "nextn"},
-};
+    {".{pre_mlp,final}_layernorm.weight", "hidden_size", kWhole, "nextn"},
+}); });
 constexpr ParameterRule kMimoFrame[] = {
     {"model.embed_tokens.weight", "vocab_size hidden_size"},
     {"model.norm.weight",         "hidden_size"},
@@ -35,11 +34,10 @@ constexpr ParameterRule kMimoFrame[] = {
     {".post_attention_layernorm.weight", "hidden_size", kWhole, "trunk"},
 };
 constexpr rows::Rules kMimoNextn = std::span(rows::kNextn).first(3);
-constexpr NameRule kMimoNames[] = {
+constexpr auto kMimoNames = spread([] { return std::to_array<NameRule>({
     {"model.layers.{}.self_attn.attention_sink_bias", "blk.{}.attn_sinks.weight"},
-    {"model.layers.{}.pre_mlp_layernorm",             "blk.{}.ffn_norm"},
-    {"model.layers.{}.final_layernorm",               "blk.{}.layer_output_norm"},
-};
+    {"model.layers.{}.{pre_mlp,final}_layernorm", "blk.{}.{ffn,layer_output}_norm"},
+}); });
 constexpr KeyRule kMimoKeys[] = {
     {"attention.head_count_kv",  kArray, "num_key_value_heads swa_num_key_value_heads",
      kCountsOfKinds},

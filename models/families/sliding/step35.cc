@@ -10,72 +10,61 @@ namespace ckpt {
 namespace {
 
 // clang-format off
-constexpr auto kStepFull = rows::under("full_attention", {
+constexpr auto kStepFull = spread([] { return rows::under("full_attention", {
     {".self_attn.q_proj.weight", "num_attention_heads*head_dim hidden_size", kRows},
-    {".self_attn.k_proj.weight", "num_attention_groups*head_dim hidden_size", kRows},
-    {".self_attn.v_proj.weight", "num_attention_groups*head_dim hidden_size", kRows},
+    {".self_attn.{k,v}_proj.weight", "num_attention_groups*head_dim hidden_size", kRows},
     {".self_attn.o_proj.weight", "hidden_size num_attention_heads*head_dim", kColumns},
     {".self_attn.g_proj.weight", "num_attention_heads hidden_size", kRows},
-});
-constexpr auto kStepSliding = rows::under("sliding_attention", {
+}); });
+constexpr auto kStepSliding = spread([] { return rows::under("sliding_attention", {
     {".self_attn.q_proj.weight", "sliding_heads*head_dim hidden_size", kRows},
-    {".self_attn.k_proj.weight", "sliding_groups*head_dim hidden_size", kRows},
-    {".self_attn.v_proj.weight", "sliding_groups*head_dim hidden_size", kRows},
+    {".self_attn.{k,v}_proj.weight", "sliding_groups*head_dim hidden_size", kRows},
     {".self_attn.o_proj.weight", "hidden_size sliding_heads*head_dim", kColumns},
     {".self_attn.g_proj.weight", "sliding_heads hidden_size", kRows},
-});
-constexpr ParameterRule kStepExperts[] = {
+}); });
+constexpr auto kStepExperts = spread([] { return std::to_array<ParameterRule>({
     {".moe.gate.weight",      "moe_num_experts hidden_size", kWhole, "sparse"},
     {".moe.router_bias",      "moe_num_experts", kWhole, "sparse"},
     {".moe.gate_proj.weight", "moe_num_experts moe_intermediate_size hidden_size", kRows, "sparse"},
     {".moe.up_proj.weight",   "moe_num_experts moe_intermediate_size hidden_size", kRows, "sparse"},
     {".moe.down_proj.weight", "moe_num_experts hidden_size moe_intermediate_size", kColumns,
      "sparse"},
-    {".share_expert.gate_proj.weight", "share_expert_dim hidden_size", kRows, "sparse"},
-    {".share_expert.up_proj.weight",   "share_expert_dim hidden_size", kRows, "sparse"},
+    {".share_expert.{gate,up}_proj.weight", "share_expert_dim hidden_size", kRows, "sparse"},
     {".share_expert.down_proj.weight", "hidden_size share_expert_dim", kColumns, "sparse"},
     {".transformer.shared_head.norm.weight",   "hidden_size", kWhole, "nextn optional"},
     {".transformer.shared_head.output.weight", "vocab_size hidden_size", kWhole, "nextn optional"},
-};
+}); });
 constexpr rows::Rules kStepNextn = std::span(rows::kNextn).first(3);
-constexpr NameRule kStepNames[] = {   // before the common rows: the first match wins
+// Before the common rows: the first match wins.
+constexpr auto kStepNames = spread([] { return std::to_array<NameRule>({
     {"model.norm",                                "output_norm", kAddOne},
-    {"model.layers.{}.input_layernorm",           "blk.{}.attn_norm", kAddOne},
-    {"model.layers.{}.post_attention_layernorm",  "blk.{}.ffn_norm", kAddOne},
-    {"model.layers.{}.self_attn.q_norm",          "blk.{}.attn_q_norm", kAddOne},
-    {"model.layers.{}.self_attn.k_norm",          "blk.{}.attn_k_norm", kAddOne},
+    {"model.layers.{}.{input,post_attention}_layernorm", "blk.{}.{attn,ffn}_norm", kAddOne},
+    {"model.layers.{}.self_attn.{q,k}_norm", "blk.{}.attn_{q,k}_norm", kAddOne},
     {"model.layers.{}.self_attn.g_proj",          "blk.{}.attn_gate"},
     {"model.layers.{}.moe.gate",                  "blk.{}.ffn_gate_inp", kNone, Store::kF32},
     {"model.layers.{}.moe.router_bias",           "blk.{}.exp_probs_b.bias"},
-    {"model.layers.{}.moe.gate_proj",             "blk.{}.ffn_gate_exps"},
-    {"model.layers.{}.moe.up_proj",               "blk.{}.ffn_up_exps"},
-    {"model.layers.{}.moe.down_proj",             "blk.{}.ffn_down_exps"},
-    {"model.layers.{}.share_expert.gate_proj",    "blk.{}.ffn_gate_shexp"},
-    {"model.layers.{}.share_expert.up_proj",      "blk.{}.ffn_up_shexp"},
-    {"model.layers.{}.share_expert.down_proj",    "blk.{}.ffn_down_shexp"},
+    {"model.layers.{}.moe.{gate,up,down}_proj", "blk.{}.ffn_{gate,up,down}_exps"},
+    {"model.layers.{}.share_expert.{gate,up,down}_proj", "blk.{}.ffn_{gate,up,down}_shexp"},
     {"model.layers.{}.eh_proj",                   "blk.{}.nextn.eh_proj"},
-    {"model.layers.{}.enorm",                     "blk.{}.nextn.enorm", kAddOne},
-    {"model.layers.{}.hnorm",                     "blk.{}.nextn.hnorm", kAddOne},
+    {"model.layers.{}.{e,h}norm", "blk.{}.nextn.{e,h}norm", kAddOne},
     {"model.layers.{}.transformer.shared_head.norm", "blk.{}.nextn.shared_head_norm", kAddOne},
     {"model.layers.{}.transformer.shared_head.output", "blk.{}.nextn.shared_head_head"},
-};
-constexpr KeyRule kStepKeys[] = {
+}); });
+constexpr auto kStepKeys = spread([] { return std::to_array<KeyRule>({
     {"attention.head_count",    kArray, "num_attention_heads sliding_heads", kCountsOfKinds},
     {"attention.head_count_kv", kArray, "num_attention_groups sliding_groups", kCountsOfKinds},
     {"attention.sliding_window",          kU32, "sliding_window", kNumber},
     {"attention.sliding_window_pattern",  kArray, "", kSlidingPattern},
-    {"expert_count",                      kU32, "moe_num_experts", kNumber},
-    {"expert_used_count",                 kU32, "moe_top_k", kNumber},
-    {"expert_feed_forward_length",        kU32, "moe_intermediate_size", kNumber},
+    {"expert_{count,used_count,feed_forward_length}", kU32,
+     "moe_{num_experts,top_k,intermediate_size}", kNumber},
     {"expert_shared_feed_forward_length", kU32, "share_expert_dim", kNumber},
     {"expert_weights_scale",              kF32, "moe_router_scaling_factor"},
     {"expert_weights_norm",               kBool, "norm_expert_weight"},
     {"leading_dense_block_count",         kU32, "moe_layers_enum", kLeadingDense},
     {"moe_every_n_layers",                kU32, "moe_every_n_layer", kNumber},
-    {"swiglu_clamp_exp",                  kArray, "swiglu_limits", kLimits},
-    {"swiglu_clamp_shexp",                kArray, "swiglu_limits_shared", kLimits},
+    {"swiglu_clamp_{exp,shexp}", kArray, "swiglu_{limits,limits_shared}", kLimits},
     {"nextn_predict_layers",              kU32, "", kNextnLayers},
-};
+}); });
 
 // The number for layers with windows; where it is absent, that of the other layers counts.
 template <const char* kField>

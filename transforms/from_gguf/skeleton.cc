@@ -34,9 +34,8 @@ class NoBytes final : public ByteSource {
 
 // Experts that stay MXFP4 are stored as [out, in], unlike float experts.
 bool stays_mxfp4(const Parameter& parameter, const JsonValue& config) {
-  const std::string* method = text_of(known(config, "quantization_config"), "quant_method");
-  return method != nullptr && *method == "mxfp4" && parameter.shape.size() == 3 &&
-         parameter.name.find(".experts.") != parameter.name.npos;
+  return text_in(known(config, "quantization_config"), "quant_method") == "mxfp4" &&
+         parameter.shape.size() == 3 && parameter.name.find(".experts.") != parameter.name.npos;
 }
 
 Result<Tensor> without_bytes(const Parameter& parameter, const JsonValue& config, Codecs codecs) {

@@ -4,7 +4,6 @@
 
 #include "core/base/counted.h"
 #include "core/base/find.h"
-#include "core/model/tensor_names.h"
 #include "transforms/facts/base_weights.h"
 #include "transforms/facts/qat_quantizers.h"
 #include "transforms/modelopt_export/groups.h"

@@ -9,7 +9,6 @@
 #include "core/model/tensor_names.h"
 #include "models/models.h"
 #include "transforms/facts/quant_config.h"
-#include "transforms/facts/serving_config.h"
 #include "transforms/modelopt_export/groups.h"
 #include "transforms/modelopt_export/quantized_sources.h"
 

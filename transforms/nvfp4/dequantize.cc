@@ -6,7 +6,6 @@
 //
 // An AWQ weight is stored with its columns divided by pre_quant_scale. Servers apply this scale to
 // the input; here it is multiplied into the columns again.
-#include <cmath>
 #include <map>
 
 #include "core/base/words.h"

@@ -275,9 +275,8 @@ KeyValue sliding_window(const Model& model) {
 Result<std::vector<float>> proportional_factors(const Model& model) {
   if (!model.family->rope.is_proportional) return std::vector<float>();
   const JsonValue* full = known(model.rope, "full_attention");
-  const std::string* type = text_of(full, "rope_type");
   const double part = number(known(full, "partial_rotary_factor")).value_or(-1);
-  if (type == nullptr || *type != "proportional" || !(part >= 0) || part > 1) {
+  if (text_in(full, "rope_type") != "proportional" || !(part >= 0) || part > 1) {
     return unsupported(
         "config.json: rope_parameters of full_attention are {}; expected rope_type proportional "
         "and a partial_rotary_factor of 0 to 1",

@@ -10,7 +10,6 @@
 #include <array>
 
 #include "core/base/words.h"
-#include "core/model/json_documents.h"
 #include "transforms/to_gguf/tokenizer/pieces_file.h"
 #include "transforms/to_gguf/tokenizer/pre.h"
 #include "transforms/to_gguf/tokenizer/vocabulary.h"

@@ -6,7 +6,6 @@
 // Special tokens follow the last rank, up to vocab_size: tokenizer_config.json names some by id,
 // the family the others (TokenizerRules). The merge of a token is its split into two parts by
 // merges of lower ranks; tokens with more parts have no merge.
-#include <map>
 #include <unordered_map>
 
 #include "core/base/lines.h"

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""GGUFs that converters of other years wrote: a table year x family x command, judged by llama.cpp's library. By hand:
+
+  CKPT_TRANSFORMERS_5=venv/bin/python gguf_years.py LLAMA_CPP CKPT TESTDATA SOURCES [VERSION...] [--only FAMILY]
+
+SOURCES: source distributions of llama-cpp-python, unpacked: llama_cpp_python-VERSION/. Their converters make a file of each folder of
+FAMILIES, as a folder of that year (rope_theta at the top). Where the library runs the file, show and set must work, the doctor must say
+yes, the way back must succeed alone and with --base, alone with the library's logits where the folder becomes a GGUF again, and an
+adapter must merge. A file that the library refuses must have the doctor's no. Exit 77 without the Python or SOURCES.
+"""
+import array
+import collections
+import json
+import math
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+FAMILIES = {"llama-spm": "default", "mixtral": "default", "qwen2-moe": "qwen2", "phi3": "default", "olmo2": "olmo", "gemma3": "default",
+            "qwen3-moe": "qwen2", "deepseek-v3": "deepseek-v3", "glm4": "glm4", "glm4-moe": "glm4", "exaone4": "exaone4", "ernie45-moe": "default",
+            "smollm3": "smollm3", "granite4-h": "granite", "gpt-oss": "gpt-4o", "seed-oss": "seed-coder", "lfm2": "lfm2", "llama4": "llama4",
+            "minicpm": "default", "qwen2-vl": "qwen2", "hunyuan-dense": "hunyuan-dense"}
+COMMANDS = ("library", "show", "doctor", "set", "back", "logits", "--base", "lora")
+# The library runs it, although the tensors have another form.
+ALLOWED = {("mixtral", "back"): "one tensor an expert", ("mixtral", "--base"): "one tensor an expert"}
+
+CONVERTER = """
+import importlib.util, os, pathlib, sys
+root, folder, out, pre, kind = sys.argv[1:]
+os.environ.pop("NO_LOCAL_GGUF", None)
+sys.path[:0] = [root + "/gguf-py", root]
+path = next(str(p) for p in (pathlib.Path(root, n) for n in ("convert-hf-to-gguf.py", "convert_hf_to_gguf.py")) if p.exists())
+spec = importlib.util.spec_from_file_location("converter", path)
+sys.argv = [path, "--outfile", out, "--outtype", kind, folder]
+module = importlib.util.module_from_spec(spec)
+sys.modules["converter"] = module
+spec.loader.exec_module(module)
+for name in ("Model", "ModelBase", "TextModel"):
+    if hasattr(getattr(module, name, None), "get_vocab_base_pre"):
+        getattr(module, name).get_vocab_base_pre = lambda self, tokenizer: pre
+module.main()
+"""
+LIBRARY = """
+import pathlib, sys
+path, out = sys.argv.pop(), sys.argv.pop()
+from llama_cpp_library import logits
+found = logits(path, range(3, 19))
+if found is None: sys.exit(3)
+pathlib.Path(out).write_bytes(found)
+"""
+
+
+def as_of_that_year(source, target):
+    """The folder before transformers 5: rope_theta and rope_scaling at the top of config.json."""
+    shutil.copytree(source, target)
+    path = target / "config.json"
+    path.chmod(0o644)
+    config = json.loads(path.read_text())
+    for part in (config, config.get("text_config", {})):
+        rope = part.pop("rope_parameters", None) or {}
+        inner = rope.get("full_attention", rope)
+        part |= {key: value for key, value in inner.items() if key in ("rope_theta", "partial_rotary_factor") and value is not None}
+        if "sliding_attention" in rope:
+            part["rope_local_base_freq"] = rope["sliding_attention"]["rope_theta"]
+        if inner.get("rope_type", "default") != "default":
+            part["rope_scaling"] = inner | {"type": inner["rope_type"]}
+    if config["model_type"].startswith("deepseek"):
+        config.pop("head_dim", None)
+    path.write_text(json.dumps({"torch_dtype": config.get("dtype", "bfloat16")} | config))
+
+
+def adapter(ckpt, folder, target):
+    """Trains nothing: rank 1 on the first matrix of attention, as peft saves it."""
+    sys.path.insert(0, str(HERE.parent / "support"))
+    import weights
+    tensors = weights.read(next(folder.glob("*.safetensors")))
+    name = next((name for name in sorted(tensors) if name.endswith("layers.0.self_attn.o_proj.weight")), None)
+    if name is None:
+        return False
+    rows, columns = tensors[name][1]
+    target.mkdir()
+    ones = array.array("f", [0.01]).tobytes()
+    start = "base_model.model." + name.removesuffix(".weight")
+    weights.write(target / "adapter_model.safetensors", {start + ".lora_A.weight": ("F32", [1, columns], ones * columns),
+                                                         start + ".lora_B.weight": ("F32", [rows, 1], ones * rows)})
+    (target / "adapter_config.json").write_text(json.dumps({"peft_type": "LORA", "r": 1, "lora_alpha": 1, "target_modules": ["o_proj"]}))
+    return True
+
+
+class Table:
+    def __init__(self, lib, ckpt, testdata, sources, python):
+        self.lib, self.ckpt, self.testdata, self.sources, self.python = lib, ckpt, pathlib.Path(testdata), pathlib.Path(sources), python
+        self.bad, self.counts = [], collections.Counter()
+
+    def run(self, *arguments):
+        done = subprocess.run([self.ckpt, *map(str, arguments)], capture_output=True, text=True, errors="replace")
+        return "" if done.returncode == 0 else done.stderr.strip().splitlines()[-1]
+
+    def logits(self, file):
+        out = file.with_suffix(".logits")
+        code = subprocess.run([sys.executable, "-c", LIBRARY, self.lib, out, file], cwd=HERE, capture_output=True).returncode
+        if code != 0:
+            return "refused" if code == 3 else "stops"
+        found = array.array("f", out.read_bytes())
+        return found if all(map(math.isfinite, found)) else "not finite"
+
+    def file(self, version, family, work):
+        as_of_that_year(self.testdata / "families" / family / "hf", work / family)
+        root, file = self.sources / f"llama_cpp_python-{version}/vendor/llama.cpp", work / "m.gguf"
+        kind = "f32" if version == "0.2.75" else "bf16"
+        made = subprocess.run([self.python, "-c", CONVERTER, root, work / family, file, FAMILIES[family], kind], capture_output=True)
+        return file if made.returncode == 0 and file.exists() and file.stat().st_size else None
+
+    def row(self, version, family, work):
+        file = self.file(version, family, work)
+        if file is None:
+            return None
+        folder, found = work / family, self.logits(file)
+        row = {"library": found if isinstance(found, str) else "", "show": self.run("show", file)}
+        said = subprocess.run([self.ckpt, "doctor", file, "--for", "llama.cpp"], capture_output=True, text=True).stdout
+        says_no = "llama.cpp 0.5.0  does not load" in said or "llama.cpp 0.5.0  loads  wrong" in said
+        row["doctor"] = "" if says_no == isinstance(found, str) else said.splitlines()[0]
+        if isinstance(found, str):
+            return row
+        row["back"] = self.run("convert", file, work / "back", "-q")
+        row["--base"] = self.run("convert", file, work / "based", "--base", folder, "-q")
+        if not row["back"]:
+            row["logits"] = self.run("convert", work / "back", work / "again.gguf", "--tokenizer-pre", FAMILIES[family], "-q")
+            again = self.logits(work / "again.gguf") if not row["logits"] else found
+            if isinstance(again, str) or max(abs(a - b) for a, b in zip(found, again)) > 0.02 * max(map(abs, found)):
+                row["logits"] = again if isinstance(again, str) else "other logits"
+        if adapter(self.ckpt, folder, work / "adapter"):
+            row["lora"] = self.run("convert", file, work / "merged.gguf", "--step", f"lora:from={work / 'adapter'}", "-q")
+        row["set"] = self.run("set", file, "general.name=other", "-q")
+        return row
+
+    def show(self, version, family):
+        with tempfile.TemporaryDirectory() as work:
+            row = self.row(version, family, pathlib.Path(work))
+        if row is None:
+            self.counts["not converted then"] += 1
+            return
+        for command in COMMANDS:
+            text = row.get(command)
+            fault = text and command != "library" and (family, command) not in ALLOWED
+            self.counts[f"{command}: {'not run' if text is None else 'ok' if not text else 'refused' if command == 'library' else 'not'}"] += 1
+            if fault:
+                self.bad.append(f"{version} {family} {command}: {text.replace(work, '')}")
+        print(f"{version:7} {family:14}" + "".join(f" {'-' if row.get(c) is None else 'no' if row[c] else 'yes':>7}" for c in COMMANDS), flush=True)
+
+
+def main(lib, ckpt, testdata, sources="", *chosen):
+    python = os.environ.get("CKPT_TRANSFORMERS_5", "")
+    versions = sorted(path.name.split("-")[1] for path in pathlib.Path(sources or "/nonexistent").glob("llama_cpp_python-*"))
+    if not python or not versions:
+        print("peer missing: CKPT_TRANSFORMERS_5, or source distributions of llama-cpp-python")
+        return 77
+    table = Table(lib, ckpt, testdata, sources, python)
+    only = chosen[chosen.index("--only") + 1:] if "--only" in chosen else FAMILIES
+    print(f"{'year':7} {'family':14}" + "".join(f" {command:>7}" for command in COMMANDS))
+    for version in [v for v in chosen if v[0].isdigit()] or versions:
+        for family in only:
+            table.show(version, family)
+    print("\n".join([*(f"{what}: {count}" for what, count in sorted(table.counts.items())), *table.bad, f"{len(table.bad)} faults"]))
+    return 1 if table.bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

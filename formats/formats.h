@@ -29,6 +29,9 @@ Result<std::vector<Document>> read_documents(const std::filesystem::path& folder
 Result<Checkpoint> read_despite_index(const std::filesystem::path& folder, Codecs codecs,
                                       const ReadOptions& options, IndexMisfit& misfit);
 
+// Moves keys of a GGUF that come again from `read` to `misfit`.
+void tell_repeated_keys(const std::filesystem::path& path, Checkpoint& read, IndexMisfit& misfit);
+
 // The index of a folder as it is; nullopt: none. Fails: kIo; as read_documents.
 Result<std::optional<Document>> read_index_document(const std::filesystem::path& folder,
                                                     const ReadOptions& options);

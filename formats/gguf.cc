@@ -111,7 +111,8 @@ Result<Checkpoint> read_gguf(const fs::path& path, Codecs codecs, const ReadOpti
   Checkpoint checkpoint;
   checkpoint.format = kGguf.name;
   checkpoint.name = path.stem().string();
-  append_part(checkpoint, {file.source, {}, std::move(file.tensors)}, path.filename().string());
+  append_part(checkpoint, {file.source, {}, {}, std::move(file.tensors)}, path.filename().string());
+  for (const MetaEntry& entry : file.repeated.entries) checkpoint.not_read.push_back(entry.key);
   if (split_count(file.metadata) > 1) {
     CKPT_TRY(in_file(path.string(), read_others(path, file.metadata, all, checkpoint)));
     checkpoint.name = fs::path(parse_split_name(path.string())->prefix).filename().string();

@@ -56,6 +56,7 @@ std::optional<uint32_t> unknown_type(const Codec& codec);
 struct GgufFile {
   SharedSource source;
   Metadata metadata;
+  Metadata repeated;            // keys that come again
   std::vector<Tensor> tensors;  // Stored, in file order; home is empty
 };
 

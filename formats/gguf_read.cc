@@ -58,7 +58,10 @@ Status read_version(Cursor& cursor) {
               "GGUF version {}; versions 2 and 3 are read", version);
 }
 
-Status read_keys(Cursor& cursor, uint64_t count, Metadata& metadata) {
+// Of a key that comes twice, the first value counts, as it did in llama.cpp before it rejected
+// these files.
+Status read_keys(Cursor& cursor, uint64_t count, GgufFile& file) {
+  Metadata& metadata = file.metadata;
   metadata.entries.reserve(count);
   for (uint64_t i = 0; i < count; ++i) {
     const std::string place = fmt::format("key {} of {}", i + 1, count);
@@ -71,9 +74,14 @@ Status read_keys(Cursor& cursor, uint64_t count, Metadata& metadata) {
   std::vector<std::string_view> keys;
   keys.reserve(count);
   for (const MetaEntry& entry : metadata.entries) keys.push_back(entry.key);
-  if (const auto twice = NameIndex(std::move(keys)).find_twice()) {
-    return corrupt("key '{}' comes twice", metadata.entries[twice->first].key);
+  const NameIndex index(keys);
+  if (!index.find_twice()) return {};
+  Metadata kept;
+  for (uint32_t i = 0; i < keys.size(); ++i) {
+    MetaEntry& entry = metadata.entries[i];
+    (index.find(keys[i]) == i ? kept.entries : file.repeated.entries).push_back(entry);
   }
+  metadata = std::move(kept);
   return {};
 }
 
@@ -186,7 +194,7 @@ Result<GgufFile> read_checked_gguf(SharedSource source, Codecs codecs) {
   CKPT_ASSIGN(const uint64_t keys,
               in("number of keys", cursor.count_u64(kMinKeyBytes, kMaxGgufKeys)));
   GgufFile file;
-  CKPT_TRY(read_keys(cursor, keys, file.metadata));
+  CKPT_TRY(read_keys(cursor, keys, file));
   CKPT_ASSIGN(const uint64_t alignment, gguf_alignment(file.metadata));
   CKPT_ASSIGN(TensorInfos infos, read_infos(cursor, tensors, codecs));
   const uint64_t data_start = round_up(cursor.position_bytes(), alignment);

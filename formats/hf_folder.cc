@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
 #include <ranges>
 #include <set>
 
@@ -23,6 +24,7 @@
 #include "core/io/paths.h"
 #include "core/io/remote_files.h"
 #include "core/model/transform.h"
+#include "formats/gguf.h"
 #include "formats/safetensors.h"
 #include "formats/sniff.h"
 #include "formats/torch.h"
@@ -156,26 +158,42 @@ bool is_adapter(const Names& names) {
          !contains(names, "config.json");
 }
 
+// Of several savings next to each other: the file that transformers reads alone, else a complete
+// set of shards.
+Names of_one_saving(Names shards, std::string_view single) {
+  if (contains(shards, single)) return {std::string(single)};
+  std::map<uint64_t, uint64_t> found;  // files, by the count in their names
+  for (const std::string& name : shards) ++found[shard_count(name)];
+  found.erase(0);
+  const auto whole =
+      std::ranges::find_if(found, [](const auto& saving) { return saving.first == saving.second; });
+  if (found.size() < 2 || whole == found.end()) return shards;
+  std::erase_if(shards, [&](const std::string& name) {
+    return shard_count(name) != 0 && shard_count(name) != whole->first;
+  });
+  return shards;
+}
+
+// The same model in another precision, as the hub keeps them side by side:
+// model.fp16.safetensors.
+bool is_variant(const std::string& name) {
+  return name != kSingleName && name.starts_with("model.");
+}
+
 Result<Names> find_shards(const fs::path& folder, const Names& names) {
-  if (has_torch_weights(names)) {
-    Names files;
-    std::ranges::copy_if(names, std::back_inserter(files), is_torch_weights);
-    CKPT_TRY(check_numbered(files));
-    return files;
+  const bool is_torch = has_torch_weights(names);
+  if (!is_torch && is_adapter(names)) return Names{std::string(kAdapterName)};
+  Names shards;
+  if (is_torch) {
+    std::ranges::copy_if(names, std::back_inserter(shards), is_torch_weights);
+  } else {
+    shards = matching(names, "model*.safetensors");
+    if (!std::ranges::all_of(shards, is_variant)) std::erase_if(shards, is_variant);
+    if (shards.empty()) shards = of_the_model(matching(names, "*.safetensors"));
+    if (shards.empty()) CKPT_TRY(no_weights(folder, names));
   }
-  if (is_adapter(names)) return Names{std::string(kAdapterName)};
-  Names shards = matching(names, "model*.safetensors");
-  // The same model in another precision, as the hub keeps them side by side:
-  // model.fp16.safetensors.
-  const auto is_variant = [](const std::string& name) {
-    return name != kSingleName && name.starts_with("model.");
-  };
-  if (!std::ranges::all_of(shards, is_variant)) std::erase_if(shards, is_variant);
-  if (shards.empty()) {
-    shards = of_the_model(matching(names, "*.safetensors"));
-  }
-  if (shards.empty()) CKPT_TRY(no_weights(folder, names));
-  CKPT_TRY(refuse_partial(shards, PartialBy::kFile));
+  shards = of_one_saving(std::move(shards), is_torch ? kTorchSingleName : kSingleName);
+  if (!is_torch) CKPT_TRY(refuse_partial(shards, PartialBy::kFile));
   CKPT_TRY(check_numbered(shards));
   return shards;
 }
@@ -220,113 +238,61 @@ Result<SafetensorsIndex> read_index(const fs::path& folder, std::string_view nam
   return in(source->name(), parse_index(text));
 }
 
-// Files of weights by what the index says of them.
-struct Shards {
-  Names named, absent, others;  // it names them; and they are missing; it does not name them
+// Files by name: those to read, and others that hold weights, too.
+struct ChosenFiles {
+  Names files, others, absent;  // absent: the index names them, and they are missing
+  std::optional<SafetensorsIndex> index;
 };
 
-Result<Shards> shards_of(const fs::path& folder, const SafetensorsIndex& index,
-                         const Names& names) {
-  Shards out;
-  std::set<std::string> named;
-  for (const auto& [tensor, file] : index.weight_map) named.insert(file);
-  for (const std::string& file : named) {
-    CKPT_ASSIGN(const bool exists, is_there(folder / file, Links::kFollow));
-    (exists ? out.named : out.absent).push_back(file);
+// The rule is transformers': the index decides; without one model.safetensors comes first.
+Result<ChosenFiles> choose_files(const fs::path& folder, const Names& names,
+                                 const ReadOptions& options) {
+  ChosenFiles out;
+  if (contains(names, index_name(names))) {
+    CKPT_ASSIGN(out.index, read_index(folder, index_name(names), options));
+    std::set<std::string> named;
+    for (const auto& [tensor, file] : out.index->weight_map) named.insert(file);
+    for (const std::string& file : named) {
+      CKPT_ASSIGN(const bool exists, is_there(folder / file, Links::kFollow));
+      (exists ? out.files : out.absent).push_back(file);
+    }
+  } else {
+    CKPT_ASSIGN(out.files, find_shards(folder, names));
+    if (is_adapter(names)) return out;
   }
-  const bool is_torch = has_torch_weights(names);
+  if (has_torch_weights(names)) {
+    std::ranges::copy_if(names, std::back_inserter(out.others), is_torch_weights);
+  } else {
+    out.others = of_the_model(matching(names, "*.safetensors"));
+  }
+  std::erase_if(out.others, [&](const std::string& name) { return contains(out.files, name); });
+  return out;
+}
+
+// Headers of files that are passed over; one that is not of weights has none.
+Result<std::vector<SafetensorsFile>> read_others(const fs::path& folder, const Names& names,
+                                                 Codecs codecs) {
+  std::vector<SafetensorsFile> out;
   for (const std::string& name : names) {
-    static const Glob kModels("model*.safetensors");
-    const bool is_shard = is_torch ? is_torch_weights(name) : kModels.matches(name);
-    if (is_shard && !named.contains(name)) out.others.push_back(name);
+    auto files = read_shards(folder, {name}, codecs, nullptr);
+    if (!files && files.error().code == ErrorCode::kIo) return Failure(files.error());
+    out.push_back(files ? std::move(files->front()) : SafetensorsFile{name, nullptr, {}});
   }
   return out;
 }
 
-// Of a tensor that is in several files, programs keep the copy of the last one.
-void leave_stale_copies(std::vector<SafetensorsFile>& files) {
-  std::set<std::string> later;
-  for (SafetensorsFile& file : files | std::views::reverse) {
-    std::erase_if(file.header.entries, [&](const SafetensorsEntry& entry) {
-      return !later.insert(entry.name).second;
-    });
-  }
-}
-
-// The file of each entry, in the order of index_entries().
-std::vector<uint32_t> files_of_entries(const std::vector<SafetensorsFile>& files) {
-  std::vector<uint32_t> out;
-  for (uint32_t file = 0; file < files.size(); ++file) {
-    out.insert(out.end(), files[file].header.entries.size(), file);
-  }
+Result<WeightFiles> read_weights(const fs::path& folder, const Names& names, Codecs codecs,
+                                 const ReadOptions& options) {
+  CKPT_ASSIGN(ChosenFiles chosen, choose_files(folder, names, options));
+  WeightFiles out;
+  out.index_name = index_name(names);
+  out.index = std::move(chosen.index);
+  out.absent = std::move(chosen.absent);
+  CKPT_ASSIGN(out.files, read_shards(folder, chosen.files, codecs, options.checks));
+  CKPT_ASSIGN(out.others, read_others(folder, chosen.others, codecs));
+  CKPT_TRY(settle_files(folder, out));
+  if (out.files.empty() && out.misfit.lacks_file) return Failure(out.misfit.error());
   return out;
-}
-
-// Scales that accompany a weight, by their last words. NVIDIA's scripts for DeepSeek write them
-// into the files and leave the index as it was.
-std::string weight_of_scale(std::string_view name) {
-  constexpr std::string_view kScales[] = {".weight_scale", ".weight_scale_2", ".weight_scale_inv",
-                                          ".input_scale"};
-  for (const std::string_view end : kScales) {
-    if (name.ends_with(end))
-      return std::string(name.substr(0, name.size() - end.size())) + ".weight";
-  }
-  return {};
-}
-
-// How the index does not fit. `elsewhere`: tensors of files that it does not name.
-IndexMisfit misfit_of(const SafetensorsIndex& index, const Shards& shards,
-                      const std::vector<SafetensorsFile>& files, const NameIndex& entries,
-                      const std::set<std::string>& elsewhere) {
-  IndexMisfit out;
-  const auto tell = [&](bool& kind, std::string found) {
-    kind = true;
-    if (out.found.empty()) out.found = std::move(found);
-  };
-  for (const std::string& file : shards.absent) {
-    tell(out.lacks_file, fmt::format("names the file '{}', which is missing", file));
-  }
-  bool is_harmless = false;
-  const bool has_more = std::ranges::any_of(
-      elsewhere, [&](const std::string& name) { return !entries.find(name); });
-  for (const std::string& file : shards.others) {
-    const bool may_be_needed = has_more || file == kSingleName;
-    tell(may_be_needed ? out.is_partial : is_harmless,
-         fmt::format("does not name '{}' of the same folder", file));
-  }
-  const std::vector<uint32_t> file_of = files_of_entries(files);
-  std::vector<bool> is_named(entries.size());
-  for (const auto& [tensor, file] : index.weight_map) {
-    const auto found = entries.find(tensor);
-    const std::string* path = found ? &files[file_of[*found]].path : nullptr;
-    if (found) is_named[*found] = true;
-    if (path != nullptr && *path == file) continue;
-    tell(is_harmless,
-         fmt::format("puts tensor '{}' into '{}'{}", tensor, file,
-                     found ? fmt::format("; it is in '{}'", *path) : ", which does not have it"));
-  }
-  for (uint32_t i = 0; i < entries.size(); ++i) {
-    const auto weight = is_named[i] ? std::nullopt : entries.find(weight_of_scale(entries.name(i)));
-    const bool is_scale = weight && is_named[*weight] && file_of[*weight] == file_of[i];
-    if (is_named[i] || is_scale) continue;
-    tell(out.omits_tensors, fmt::format("does not name tensor '{}' of '{}'", entries.name(i),
-                                        files[file_of[i]].path));
-  }
-  out.is_partial |= out.lacks_file;
-  return out;
-}
-
-// Which command makes a folder whose index fits.
-std::string advice_on(const IndexMisfit& misfit, const fs::path& index, const Shards& shards,
-                      bool are_held) {
-  const std::string convert =
-      fmt::format("ckpt convert {} OUT", shell_path(index.parent_path().string()));
-  if (std::ranges::count(shards.others, kSingleName) != 0) {
-    return "removing whichever is left over from an earlier saving";
-  }
-  if (!misfit.is_partial) return convert;
-  if (!are_held || is_url(index)) return "downloading it";
-  return fmt::format("mv {0} {0}.old && {1}", shell_path(index.string()), convert);
 }
 
 // The last folder; "name" for hf://org/name@revision.
@@ -355,58 +321,6 @@ std::string name_of(const fs::path& folder) {
   return path.filename().string();
 }
 
-// Names of the tensors in these files; one that is not of weights has none.
-Result<std::set<std::string>> tensors_in(const fs::path& folder, const Names& names,
-                                         Codecs codecs) {
-  std::set<std::string> out;
-  for (const std::string& name : names) {
-    const auto files = read_shards(folder, {name}, codecs, nullptr);
-    if (!files && files.error().code == ErrorCode::kIo) return Failure(files.error());
-    if (!files) continue;
-    for (const SafetensorsEntry& entry : files->front().header.entries) out.insert(entry.name);
-  }
-  return out;
-}
-
-struct ReadFiles {
-  std::vector<SafetensorsFile> files;
-  NameIndex entries;
-  std::optional<Metadata> of_index = {};
-  IndexMisfit misfit = {};
-};
-
-// As transformers reads them: all tensors of the files that the index names.
-Result<ReadFiles> read_indexed(const fs::path& folder, const Names& names, Codecs codecs,
-                               const ReadOptions& options) {
-  const std::string_view listed = index_name(names);
-  CKPT_ASSIGN(const SafetensorsIndex index, read_index(folder, listed, options));
-  CKPT_ASSIGN(const Shards shards, shards_of(folder, index, names));
-  ReadFiles out;
-  CKPT_ASSIGN(out.files, read_shards(folder, shards.named, codecs, options.checks));
-  auto entries = index_entries(out.files);
-  const bool has_copies = !entries;
-  if (has_copies) {
-    leave_stale_copies(out.files);
-    entries = index_entries(out.files);
-  }
-  if (!entries) return Failure(std::move(entries.error()));
-  out.entries = std::move(*entries);
-  CKPT_ASSIGN(const auto elsewhere, tensors_in(folder, shards.others, codecs));
-  IndexMisfit& misfit = out.misfit;
-  misfit = misfit_of(index, shards, out.files, out.entries, elsewhere);
-  if (has_copies && misfit.found.empty()) misfit.found = "names tensors that several files have";
-  const bool are_held = std::ranges::all_of(index.weight_map, [&](const auto& entry) {
-    return out.entries.find(entry.first) || elsewhere.contains(entry.first);
-  });
-  if (!misfit.found.empty()) {
-    misfit.hint = advice_on(misfit, folder / listed, shards, are_held);
-    misfit.found = fmt::format("{} {}", listed, misfit.found);
-  }
-  if (out.files.empty() && misfit.lacks_file) return Failure(misfit.error());
-  if (index.has_metadata) out.of_index = index.metadata;
-  return out;
-}
-
 // Files of a model count where a trainer's are next to them.
 Result<std::optional<FoundLayout>> trainer_layout(const fs::path& folder, const Names& names) {
   if (contains(names, kIndexName) || has_torch_weights(names) ||
@@ -426,21 +340,16 @@ Result<Checkpoint> read_folder(const fs::path& folder, Codecs codecs, const Read
     return trained;
   }
   Checkpoint checkpoint;
-  ReadFiles read;
-  if (contains(names, index_name(names))) {
-    CKPT_ASSIGN(read, read_indexed(folder, names, codecs, options));
-  } else {
-    CKPT_ASSIGN(const Names shards, find_shards(folder, names));
-    CKPT_ASSIGN(read.files, read_shards(folder, shards, codecs, options.checks));
-    CKPT_ASSIGN(read.entries, index_entries(read.files));
+  CKPT_ASSIGN(WeightFiles read, read_weights(folder, names, codecs, options));
+  if (read.index && read.index->has_metadata) {
+    checkpoint.file_metadata[std::string(kIndexName)] = std::move(read.index->metadata);
   }
-  auto& [files, entries, of_index, misfit_of_index] = read;
-  if (of_index) checkpoint.file_metadata[std::string(kIndexName)] = std::move(*of_index);
-  misfit = std::move(misfit_of_index);
+  misfit = std::move(read.misfit);
+  std::vector<SafetensorsFile>& files = read.files;
   for (SafetensorsFile& file : files) {
     if (is_torch_weights(file.path)) file.path = torch_file_as_safetensors(file.path);
   }
-  CKPT_ASSIGN(checkpoint.tensors, assemble_tensors(files, entries, codecs));
+  CKPT_ASSIGN(checkpoint.tensors, assemble_tensors(files, read.entries, codecs));
   checkpoint.format = kSafetensors.name;
   checkpoint.name = name_of(folder);
   for (SafetensorsFile& file : files) {
@@ -448,7 +357,9 @@ Result<Checkpoint> read_folder(const fs::path& folder, Codecs codecs, const Read
   }
   CKPT_ASSIGN(checkpoint.documents, read_documents(folder, options));
   checkpoint.other_weights = matching(names, "consolidated*.safetensors");
-  if (contains(names, kSingleName)) checkpoint.other_weights.emplace_back(kSingleName);
+  if (misfit.has_conflict && contains(names, kSingleName)) {
+    checkpoint.other_weights.emplace_back(kSingleName);
+  }
   std::erase_if(checkpoint.other_weights,
                 [&](const std::string& name) { return checkpoint.file_metadata.contains(name); });
   // Not every server lists its files.
@@ -528,15 +439,11 @@ Result<std::optional<Document>> read_index_document(const fs::path& folder,
 Result<Document> index_of_files(const fs::path& folder, Codecs codecs, const ReadOptions& options) {
   CKPT_ASSIGN(const Names names, list_files(folder));
   if (has_torch_weights(names)) return unsupported("the weights are in a format of PyTorch");
-  CKPT_ASSIGN(const Names shards, find_shards(folder, names));
-  std::set<std::string> paths(shards.begin(), shards.end());
-  if (contains(names, kIndexName)) {
-    CKPT_ASSIGN(const SafetensorsIndex index, read_index(folder, kIndexName, options));
-    CKPT_ASSIGN(const Shards listed, shards_of(folder, index, names));
-    paths.insert(listed.named.begin(), listed.named.end());
+  CKPT_ASSIGN(WeightFiles read, read_weights(folder, names, codecs, options));
+  std::vector<SafetensorsFile> files = std::move(read.files);
+  for (SafetensorsFile& other : read.others) {
+    if (has_more(other, read.entries)) files.push_back(std::move(other));
   }
-  CKPT_ASSIGN(const auto files,
-              read_shards(folder, Names(paths.begin(), paths.end()), codecs, options.checks));
   CKPT_TRY(index_entries(files));
   uint64_t size_bytes = 0;
   std::vector<std::pair<std::string, std::string>> entries;
@@ -553,27 +460,40 @@ Result<Document> index_of_files(const fs::path& folder, Codecs codecs, const Rea
 
 Result<Names> files_of_weights(const fs::path& folder, const ReadOptions& options) {
   CKPT_ASSIGN(const Names names, list_files(folder));
-  const std::string_view listed = index_name(names);
-  Names out;
-  if (!contains(names, listed)) {
-    CKPT_ASSIGN(Names shards, find_shards(folder, names));
-    std::erase_if(shards, [](const std::string& name) { return !is_checkpoint_file(name); });
-    return shards;
+  CKPT_ASSIGN(ChosenFiles chosen, choose_files(folder, names, options));
+  Names& out = chosen.files;
+  if (!chosen.index) {
+    std::erase_if(out, [](const std::string& name) { return !is_checkpoint_file(name); });
+    return std::move(out);
   }
-  CKPT_ASSIGN(const SafetensorsIndex index, read_index(folder, listed, options));
-  std::set<std::string> shards{std::string(listed)};
-  for (const auto& [tensor, file] : index.weight_map) {
+  out.insert(out.end(), chosen.absent.begin(), chosen.absent.end());
+  std::erase_if(out, [](const std::string& file) {
     const bool is_weights = file.ends_with(kSafetensorsEnding) || is_torch_weights(file);
-    if (is_weights && file.find('/') == file.npos) shards.insert(file);
-  }
-  return Names(shards.begin(), shards.end());
+    return !is_weights || file.find('/') != file.npos;
+  });
+  out.emplace_back(index_name(names));
+  std::ranges::sort(out);
+  return std::move(out);
+}
+
+void tell_repeated_keys(const fs::path& path, Checkpoint& read, IndexMisfit& misfit) {
+  if (read.format != kGguf.name || read.not_read.empty()) return;
+  const Names twice = std::exchange(read.not_read, {});
+  misfit.has_key_twice = misfit.is_fault = true;
+  misfit.found =
+      fmt::format("key '{}'{} comes twice", twice[0],
+                  twice.size() == 1 ? "" : fmt::format(" (and {} more)", twice.size() - 1));
+  misfit.hint = fmt::format("ckpt convert {} OUT.gguf, which keeps the first value",
+                            shell_path(path.string()));
 }
 
 Result<Checkpoint> read_despite_index(const fs::path& path, Codecs codecs,
                                       const ReadOptions& options, IndexMisfit& misfit) {
   if (is_folder(path)) return in_file(path.string(), read_folder(path, codecs, options, misfit));
   CKPT_ASSIGN(const Format* format, recognize(path));
-  return format->read(path, codecs, options);
+  CKPT_ASSIGN(Checkpoint out, format->read(path, codecs, options));
+  tell_repeated_keys(path, out, misfit);
+  return out;
 }
 
 bool holds_torch_weights(const fs::path& path) {

@@ -13,12 +13,24 @@
 //
 // Written as transformers does (src/transformers/modeling_utils.py): two spaces, keys sorted, ASCII
 // only, one newline at the end. Readers must not trust metadata: total_size is wrong in many files.
+//
+// Of files that have the same tensors, next to each other, the values are compared where programs
+// choose differently.
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <ranges>
+#include <set>
 
+#include "core/base/counted.h"
+#include "core/base/find.h"
+#include "core/base/printable.h"
 #include "core/base/utf8.h"
+#include "core/io/remote_files.h"
 #include "core/json/json_string.h"
 #include "formats/json_events.h"
 #include "formats/safetensors.h"
+#include "formats/torch.h"
 
 namespace ckpt {
 namespace {
@@ -112,7 +124,259 @@ void append_pairs(std::string& out, Pairs& members) {
   if (!members.empty()) out += "\n  ";
 }
 
+constexpr uint64_t kMaxComparedOfUrl = uint64_t{256} << 20;
+
+struct Place {
+  const SafetensorsFile* file;
+  const SafetensorsEntry* entry;
+};
+
+// In the order of index_entries().
+std::vector<Place> places_of(const std::vector<SafetensorsFile>& files) {
+  std::vector<Place> out;
+  for (const SafetensorsFile& file : files) {
+    for (const SafetensorsEntry& entry : file.header.entries) out.push_back({&file, &entry});
+  }
+  return out;
+}
+
+Result<bool> are_same(const Place& a, const Place& b) {
+  const uint64_t size = a.entry->end - a.entry->begin;
+  const bool are_alike = a.entry->dtype == b.entry->dtype && a.entry->shape == b.entry->shape &&
+                         size == b.entry->end - b.entry->begin;
+  std::vector<std::byte> bytes_a, bytes_b;
+  for (uint64_t at = 0; are_alike && at < size; at += bytes_a.size()) {
+    bytes_a.resize(std::min<uint64_t>(size - at, 1 << 20));
+    bytes_b.resize(bytes_a.size());
+    const auto start = [at](const Place& of) {
+      return of.file->header.data_start + of.entry->begin + at;
+    };
+    CKPT_TRY(a.file->source->read(start(a), bytes_a));
+    CKPT_TRY(b.file->source->read(start(b), bytes_b));
+    if (bytes_a != bytes_b) return false;
+  }
+  return are_alike;
+}
+
+// Notes the first tensor of which two files have other values.
+class Agreement {
+ public:
+  explicit Agreement(bool is_url) : left_bytes_(is_url ? kMaxComparedOfUrl : UINT64_MAX) {}
+
+  Status compare(const Place& a, const Place& b) {
+    if (!found_.empty()) return {};
+    const uint64_t size = a.entry->end - a.entry->begin;
+    if (size > left_bytes_) {
+      found_ = fmt::format("tensor '{}' is in '{}' and in '{}', too large to compare at a URL",
+                           a.entry->name, a.file->path, b.file->path);
+      return {};
+    }
+    left_bytes_ -= size;
+    CKPT_ASSIGN(const bool same, are_same(a, b));
+    if (!same) {
+      found_ = fmt::format("tensor '{}' has other values in '{}' than in '{}'", a.entry->name,
+                           a.file->path, b.file->path);
+    }
+    return {};
+  }
+
+  void lacks(std::string_view tensor, std::string_view file, std::string_view other) {
+    if (found_.empty())
+      found_ = fmt::format("tensor '{}' is in '{}', not in '{}'", tensor, file, other);
+  }
+
+  const std::string& found() const { return found_; }
+
+ private:
+  uint64_t left_bytes_;
+  std::string found_;
+};
+
+// Of a tensor that is in several files, programs keep the copy of the last one: with an index all
+// programs do; otherwise the values must agree. Returns a sentence on each.
+Result<std::vector<std::string>> leave_stale_copies(WeightFiles& weights, bool must_agree,
+                                                    Agreement& agreement) {
+  std::map<std::string, Place> later;
+  std::vector<std::string> found;
+  for (SafetensorsFile& file : weights.files | std::views::reverse) {
+    std::vector<SafetensorsEntry> kept;
+    for (SafetensorsEntry& entry : file.header.entries) {
+      const Place* copy = find_mapped(later, entry.name);
+      if (copy == nullptr) {
+        kept.push_back(std::move(entry));
+        continue;
+      }
+      if (must_agree) CKPT_TRY(agreement.compare({&file, &entry}, *copy));
+      found.push_back(fmt::format("{}tensor '{}' {}in '{}' and in '{}'",
+                                  weights.index ? "has " : "", entry.name,
+                                  weights.index ? "" : "is ", file.path, copy->file->path));
+    }
+    file.header.entries = std::move(kept);
+    for (const SafetensorsEntry& entry : file.header.entries) later[entry.name] = {&file, &entry};
+  }
+  return found;
+}
+
+// Files with other names than the index has, if they hold the rest of its tensors, are read.
+bool take_renamed(WeightFiles& weights) {
+  std::set<std::string> wanted;
+  for (const auto& [tensor, file] : weights.index->weight_map) wanted.insert(tensor);
+  for (const Place& place : places_of(weights.files)) wanted.erase(place.entry->name);
+  const auto holds = [&](const SafetensorsFile& file) {
+    return std::ranges::any_of(file.header.entries, [&](const SafetensorsEntry& entry) {
+      return wanted.contains(entry.name);
+    });
+  };
+  const auto taken = std::ranges::stable_partition(weights.others, std::not_fn(holds));
+  std::set<std::string> held;
+  for (const SafetensorsFile& file : taken) {
+    for (const SafetensorsEntry& entry : file.header.entries) held.insert(entry.name);
+  }
+  if (!std::ranges::includes(held, wanted)) return false;
+  std::ranges::move(taken, std::back_inserter(weights.files));
+  weights.others.erase(taken.begin(), taken.end());
+  std::ranges::sort(weights.files, {}, &SafetensorsFile::path);
+  return true;
+}
+
+// Compares files that some programs read instead of those that were chosen, or in addition.
+Status compare_others(const WeightFiles& weights, Agreement& agreement) {
+  const std::vector<Place> places = places_of(weights.files);
+  if (weights.others.empty() || places.empty()) return {};
+  for (const SafetensorsFile& other : weights.others) {
+    const bool is_single = other.path == kSingleName || other.path == kTorchSingleName;
+    const bool is_saving =
+        is_single || other.path.starts_with("model-") || other.path.starts_with("pytorch_model-");
+    if (weights.index ? !is_single : !is_saving) continue;
+    std::set<std::string_view> names;
+    for (const SafetensorsEntry& entry : other.header.entries) {
+      const auto found = weights.entries.find(entry.name);
+      if (found) CKPT_TRY(agreement.compare({&other, &entry}, places[*found]));
+      if (!found && is_single) agreement.lacks(entry.name, other.path, places[0].file->path);
+      names.insert(entry.name);
+    }
+    for (const Place& place : places) {
+      const bool is_there = !is_single || names.contains(place.entry->name);
+      if (!is_there) agreement.lacks(place.entry->name, place.file->path, other.path);
+    }
+  }
+  return {};
+}
+
+// Scales that accompany a weight, by their last words. NVIDIA's scripts for DeepSeek write them
+// into the files and leave the index as it was.
+std::string weight_of_scale(std::string_view name) {
+  constexpr std::string_view kScales[] = {".weight_scale", ".weight_scale_2", ".weight_scale_inv",
+                                          ".input_scale"};
+  for (const std::string_view end : kScales) {
+    if (name.ends_with(end))
+      return std::string(name.substr(0, name.size() - end.size())) + ".weight";
+  }
+  return {};
+}
+
+// "X", "X (and 2 more)": the sentences of one kind of misfit.
+void tell(std::vector<std::string>& sentences, const std::vector<std::string>& found) {
+  if (found.empty()) return;
+  sentences.push_back(
+      found.size() == 1 ? found[0] : fmt::format("{} (and {} more)", found[0], found.size() - 1));
+}
+
+// Where the index says otherwise than the files that it names.
+void tell_index(const WeightFiles& weights, IndexMisfit& misfit,
+                std::vector<std::string>& sentences) {
+  const std::vector<Place> places = places_of(weights.files);
+  std::vector<bool> is_named(places.size());
+  std::vector<std::string> absent, misplaced, unnamed;
+  for (const std::string& file : weights.absent) {
+    absent.push_back(fmt::format("names the file '{}', which is missing", file));
+  }
+  for (const auto& [tensor, file] : weights.index->weight_map) {
+    const auto found = weights.entries.find(tensor);
+    if (found) is_named[*found] = true;
+    if (found && places[*found].file->path == file) continue;
+    misplaced.push_back(fmt::format("puts tensor '{}' into '{}'{}", tensor, file,
+                                    found
+                                        ? fmt::format("; it is in '{}'", places[*found].file->path)
+                                        : ", which does not have it"));
+  }
+  for (uint32_t i = 0; i < places.size(); ++i) {
+    const auto weight =
+        is_named[i] ? std::nullopt : weights.entries.find(weight_of_scale(places[i].entry->name));
+    const bool is_scale = weight && is_named[*weight] && places[*weight].file == places[i].file;
+    if (is_named[i] || is_scale) continue;
+    unnamed.push_back(fmt::format("does not name tensor '{}' of '{}'", places[i].entry->name,
+                                  places[i].file->path));
+  }
+  misfit.omits_tensors = !unnamed.empty();
+  tell(sentences, absent);
+  if (absent.empty()) tell(sentences, misplaced);
+  tell(sentences, unnamed);
+}
+
+void tell_others(const WeightFiles& weights, IndexMisfit& misfit,
+                 std::vector<std::string>& sentences) {
+  if (weights.others.empty()) return;
+  std::vector<std::string> files, more;
+  for (const SafetensorsFile& file : weights.others) {
+    files.push_back(fmt::format("'{}'", file.path));
+    for (const SafetensorsEntry& entry : file.header.entries) {
+      if (!weights.entries.find(entry.name)) more.push_back(entry.name);
+    }
+  }
+  misfit.has_more = !more.empty();
+  const std::string tensors = more.empty()
+                                  ? ""
+                                  : fmt::format(", with {} that no other file has, such as '{}'",
+                                                counted(more.size(), "tensor"), more[0]);
+  sentences.push_back(weights.index ? fmt::format("does not name {} of the same folder{}",
+                                                  fmt::join(files, ", "), tensors)
+                                    : fmt::format("{} {} passed over{}", fmt::join(files, ", "),
+                                                  files.size() == 1 ? "is" : "are", tensors));
+}
+
 }  // namespace
+
+bool has_more(const SafetensorsFile& file, const NameIndex& entries) {
+  return std::ranges::any_of(file.header.entries, [&](const SafetensorsEntry& entry) {
+    return !entries.find(entry.name);
+  });
+}
+
+Status settle_files(const std::filesystem::path& folder, WeightFiles& weights) {
+  IndexMisfit& misfit = weights.misfit;
+  misfit.lacks_file = !weights.absent.empty();
+  misfit.lacks_tensors = misfit.lacks_file && !take_renamed(weights);
+  Agreement agreement(is_url(folder));
+  std::vector<std::string> copies, sentences;
+  if (!index_entries(weights.files)) {
+    const bool must_agree = !weights.index || misfit.lacks_file;
+    CKPT_ASSIGN(copies, leave_stale_copies(weights, must_agree, agreement));
+  }
+  CKPT_ASSIGN(weights.entries, index_entries(weights.files));
+  CKPT_TRY(compare_others(weights, agreement));
+  if (weights.index) tell_index(weights, misfit, sentences);
+  if (sentences.empty()) tell(sentences, copies);
+  misfit.is_fault = !sentences.empty();
+  tell_others(weights, misfit, sentences);
+  misfit.found = fmt::format("{}", fmt::join(sentences, "; "));
+  if (weights.index && !sentences.empty()) {
+    misfit.found = fmt::format("{} {}", weights.index_name, misfit.found);
+  }
+  const std::string place = shell_path(folder.string());
+  if (!agreement.found().empty()) {
+    misfit.has_conflict = misfit.is_fault = true;
+    misfit.found = agreement.found();
+    misfit.hint = "removing whichever is left over from an earlier saving";
+  } else if (misfit.lacks_tensors) {
+    misfit.hint = "downloading it";
+  } else {
+    const bool has_command = (misfit.has_more || misfit.lacks_file) && !is_url(folder);
+    misfit.hint = has_command ? fmt::format("ckpt patch {} --step reindex", place)
+                              : fmt::format("ckpt convert {} OUT", place);
+  }
+  return {};
+}
 
 Result<SafetensorsIndex> parse_index(std::string_view json) {
   IndexEvents events;

@@ -90,6 +90,21 @@ Result<SafetensorsIndex> parse_index(std::string_view json);
 std::string render_index(const Metadata& metadata,
                          std::vector<std::pair<std::string, std::string>> entries);
 
+// The files of weights in a folder: those that are read, and others next to them.
+struct WeightFiles {
+  std::vector<SafetensorsFile> files, others;
+  std::vector<std::string> absent;  // the index names them, and they are missing
+  std::optional<SafetensorsIndex> index;
+  std::string_view index_name;
+  NameIndex entries;  // of `files`
+  IndexMisfit misfit;
+};
+// Leaves one copy of each tensor in `files`, takes files that the index names otherwise, and sets
+// `entries` and `misfit`. Fails: kIo; kCorrupt.
+Status settle_files(const std::filesystem::path& folder, WeightFiles& weights);
+// Whether the file has a tensor that is not among `entries`.
+bool has_more(const SafetensorsFile& file, const NameIndex& entries);
+
 // Opens the document `path` of `folder`. A link is followed inside the folder, and from a snapshot
 // of the hub's cache to its blobs:
 //

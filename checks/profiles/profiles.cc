@@ -240,11 +240,13 @@ const Profile& Profile::transformers() const { return *find_profile(reader); }
 // Sources: vLLM and SGLang 0.5.12 model_loader/weight_utils.py
 // (filter_duplicate_safetensors_files); transformers 5.17 src/transformers/utils/hub.py.
 bool Profile::takes(const IndexMisfit& misfit) const {
+  if (misfit.has_key_twice) return false;
   switch (program) {
     case Program::kVllm: return !misfit.lacks_file || !does("need_every_indexed_file");
     case Program::kSglang:
       return true;  // lists the files, and keeps those that the index names
-    case Program::kLlamaCpp: return !misfit.is_partial;  // as the GGUF that is made of it
+    case Program::kLlamaCpp:  // as the GGUF that is made of it
+      return !misfit.lacks_tensors && !misfit.has_conflict;
     case Program::kTransformers:  // 4.57 passes over tensors that the index omits
       return !misfit.lacks_file && !(misfit.omits_tensors && has_transformers_4());
     default: return false;

@@ -37,12 +37,16 @@ struct Fix {
   bool is_automatic() const { return !step.empty() && needs.empty(); }
 };
 
-// How a folder's index does not match its files.
+// How a folder's index does not match its files, and which files are passed over.
 struct IndexMisfit {
-  std::string found, hint;     // a sentence on the first misfit; empty: none
+  std::string found, hint;     // a sentence; empty: none
   bool lacks_file = false;     // the index names a file that does not exist
+  bool lacks_tensors = false;  // and no other file has its tensors
   bool omits_tensors = false;  // the files have a tensor that the index lacks
-  bool is_partial = false;     // the model may have tensors that were not read
+  bool has_more = false;       // a file that is passed over has tensors that no other has
+  bool has_conflict = false;   // programs would read different values
+  bool has_key_twice = false;  // of a GGUF; the first value was read, and its readers refuse it
+  bool is_fault = false;       // any but files that are passed over
 
   Error error() const { return {ErrorCode::kCorrupt, {}, found, hint}; }
 };

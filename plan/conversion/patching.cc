@@ -99,13 +99,10 @@ bool is_folder_of_documents(const PatchRequest& patching, const Result<const For
   return documents && !documents->empty();
 }
 
-Result<PlannedPatch> plan_all(const PatchRequest& patching, const Format& format,
-                              const Context& context) {
+Result<PlannedPatch> plan_all(const PatchRequest& patching, const Context& context) {
   IndexMisfit misfit;
   CKPT_ASSIGN(Checkpoint before,
-              is_folder(patching.path)
-                  ? read_despite_index(patching.path, all_codecs(), patching.reading, misfit)
-                  : format.read(patching.path, all_codecs(), patching.reading));
+              read_despite_index(patching.path, all_codecs(), patching.reading, misfit));
   if (holds_torch_weights(patching.path) || !before.layout.empty()) {
     return unsupported_hint(
         fmt::format("ckpt convert {} OUT, which makes safetensors of them",
@@ -113,7 +110,9 @@ Result<PlannedPatch> plan_all(const PatchRequest& patching, const Format& format
         "{}: the weights are {}, which is not patched", patching.path.string(),
         before.layout.empty() ? "in a format of PyTorch" : before.layout);
   }
-  if (!misfit.found.empty()) return Failure(misfit.error().in(patching.path.string()));
+  if (misfit.is_fault) return Failure(misfit.error().in(patching.path.string()));
+  CKPT_TRY(refuse_parts(patching.path, before, misfit));
+  if (!misfit.found.empty()) context.note("{}", misfit.found);
   if (const std::string rest = bytes_after_tensors(before); !rest.empty()) {
     return unsupported_hint(fmt::format("ckpt convert {} OUT.gguf, which leaves them out",
                                         shell_path(patching.path.string())),
@@ -217,7 +216,7 @@ Result<PlannedPatch> plan_patching(const PatchRequest& patching) {
   }
   auto planned = documents_only && in_folder && (!patching.elsewhere || !found)
                      ? plan_documents(patching, context)
-                     : plan_all(patching, **found, context);
+                     : plan_all(patching, context);
   if (!planned) return planned;
   if (in_folder && patching.elsewhere) note_uncopied(planned->patch.after.checkpoint, context);
   if (in_folder && !patching.elsewhere && !planned->patch.changes_nothing()) {

@@ -162,15 +162,28 @@ Result<Checkpoint> read_checkpoint(const std::filesystem::path& path, const Read
   return format->read(path, all_codecs(), reading);
 }
 
+Status refuse_parts(const std::filesystem::path& path, const Checkpoint& read,
+                    const IndexMisfit& misfit) {
+  bool is_part = misfit.lacks_tensors || misfit.has_conflict;
+  if (misfit.has_more && !is_part) {
+    CKPT_ASSIGN(const auto missing, missing_names(read, all_codecs()));
+    is_part = !missing.empty();
+  }
+  return is_part ? Status(Failure(misfit.error().in(path.string()))) : Status();
+}
+
 Result<Checkpoint> read_whole_checkpoint(const std::filesystem::path& path,
                                          const ReadOptions& reading,
                                          std::vector<std::string>* notes) {
   CKPT_TRY(recognize(path));
   IndexMisfit misfit;
   CKPT_ASSIGN(Checkpoint out, read_despite_index(path, all_codecs(), reading, misfit));
-  if (misfit.is_partial) return Failure(misfit.error().in(path.string()));
+  CKPT_TRY(refuse_parts(path, out, misfit));
   if (!misfit.found.empty() && notes != nullptr) {
-    notes->push_back(fmt::format("{}; read as transformers reads it", misfit.found));
+    notes->push_back(misfit.found + (misfit.lacks_file      ? "; other files have its tensors"
+                                     : misfit.has_key_twice ? "; the first value is read"
+                                     : misfit.is_fault      ? "; read as transformers reads it"
+                                                            : ""));
   }
   if (out.layout.empty() && reading.weights != WeightValues::kUsual) {
     return misuse("--weights: {} has its weights once; expected a trainer's checkpoint",

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/model/format.h"
+#include "core/model/findings.h"
 #include "core/model/transform.h"
 
 namespace ckpt {
@@ -45,12 +46,15 @@ Result<Checkpoint> read_checkpoint(const std::filesystem::path& path,
                                    const ReadOptions& reading = {});
 // Reads a checkpoint that has to be complete. One that MLX saved is converted back to the layout of
 // the original release. `notes`, which may be null, receives a note about MLX, and one about an
-// index that does not match the files. Fails: as read_checkpoint() and from_mlx(); kUsage: `path`
-// is, by its name, one shard of several; kCorrupt: files of the model are missing, or its index
-// omits them.
+// index that does not match the files. Fails: as read_checkpoint(), from_mlx() and refuse_parts();
+// kUsage: `path` is, by its name, one shard of several.
 Result<Checkpoint> read_whole_checkpoint(const std::filesystem::path& path,
                                          const ReadOptions& reading,
                                          std::vector<std::string>* notes = nullptr);
+
+// Fails: kCorrupt: `read` is not the entire model, or programs would read other values.
+Status refuse_parts(const std::filesystem::path& path, const Checkpoint& read,
+                    const IndexMisfit& misfit);
 
 // The context of transforms: every codec, and access to other checkpoints and documents, which are
 // read with the options `reading`. `notes` may be null.

@@ -30,9 +30,7 @@ std::string message_of(const fs::path& path, const fs::path& folder) {
     text = format.error().text();
   } else {
     IndexMisfit misfit;
-    const auto checkpoint = fs::is_directory(path)
-                                ? read_despite_index(path, all_codecs(), {}, misfit)
-                                : (*format)->read(path, all_codecs(), {});
+    const auto checkpoint = read_despite_index(path, all_codecs(), {}, misfit);
     text = !checkpoint ? checkpoint.error().text() : misfit.error().in(path.string()).text();
     if (checkpoint && misfit.found.empty()) text.clear();
   }

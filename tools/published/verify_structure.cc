@@ -57,10 +57,11 @@ Result<std::set<std::string>> judge(const Format& format, const fs::path& path,
   WeightChecks checks;
   ReadOptions options{.follow_links = true};  // the comparison of files reports links
   if (!is_url(path)) options.checks = &checks;
-  const auto checkpoint = is_folder(path) ? read_despite_index(path, all_codecs(), options, misfit)
-                                          : format.read(path, all_codecs(), options);
+  auto checkpoint = is_folder(path) ? read_despite_index(path, all_codecs(), options, misfit)
+                                    : format.read(path, all_codecs(), options);
+  if (checkpoint) tell_repeated_keys(path, *checkpoint, misfit);
   std::set<std::string> files;
-  if (checkpoint && !misfit.found.empty()) {
+  if (checkpoint && misfit.is_fault) {
     add_bad(found, path.string(), misfit.error());
     return files;
   }
@@ -73,7 +74,8 @@ Result<std::set<std::string>> judge(const Format& format, const fs::path& path,
       text = fmt::format("{}: {} are complete", checkpoint->layout,
                          counted(checkpoint->tensors.size(), "tensor"));
     }
-    const auto [done, rest] = told_checks(*checkpoint, checks);
+    auto [done, rest] = told_checks(*checkpoint, checks);
+    if (!misfit.found.empty()) rest += (rest.empty() ? "" : ", ") + misfit.found;
     text += done;
     if (!rest.empty()) text += "; not checked: " + rest;
     found.push_back({path.string(), std::move(text), StructureVerdict::kSound, "", rest});

@@ -14,7 +14,7 @@
 #include "core/model/json_documents.h"
 #include "core/model/transform.h"
 #include "transforms/packed/quant_summary.h"
-#include "transforms/to_gguf/tensors.h"
+#include "transforms/to_gguf/one_form.h"
 
 namespace ckpt {
 
@@ -64,30 +64,21 @@ std::vector<std::string> take_documents(const std::vector<Document>& base, Check
   return taken;
 }
 
-// The parameters that no tensor holds, by the family's table; empty if there is no table.
-Result<std::vector<Parameter>> missing_in(const Checkpoint& checkpoint, const Context& context) {
-  auto whole = with_whole_weights(checkpoint, context.codecs);
-  auto model = whole ? read_model(*whole) : Failure(whole.error());
-  if (!model) return std::vector<Parameter>();
-  const auto tensors = select_tensors(*whole, true, *model, context.codecs);
-  return tensors ? missing_parameters(*tensors, *model) : std::vector<Parameter>();
-}
-
 Result<Checkpoint> complete(Checkpoint checkpoint, const OptionValues& options,
                             const Context& context) {
   CKPT_TRY(expect_safetensors(checkpoint, "complete"));
   const std::string base = options.text("base");
   CKPT_ASSIGN(const std::vector<Document> documents, context.documents(base));
   std::vector<std::string> taken = take_documents(documents, checkpoint), weights;
-  CKPT_ASSIGN(const std::vector<Parameter> missing, missing_in(checkpoint, context));
+  CKPT_ASSIGN(const auto missing, missing_names(checkpoint, context.codecs));
   if (!missing.empty()) {
     CKPT_ASSIGN(const Checkpoint other, context.open(base));
     Options graft{{"from", base}};
-    for (const Parameter& parameter : missing) {
-      const Tensor* found = other.find_tensor(parameter.name);
+    for (const std::string& name : missing) {
+      const Tensor* found = other.find_tensor(name);
       if (found == nullptr || !found->is_plain_float()) continue;
-      weights.push_back(parameter.name);
-      graft.add("tensors", parameter.name);
+      weights.push_back(name);
+      graft.add("tensors", name);
     }
     if (!weights.empty()) {
       CKPT_SET(checkpoint, kGraft.apply(std::move(checkpoint), graft, context));

@@ -69,7 +69,7 @@ Result<ReturnedFolder> folder_of_family(const Checkpoint& file, const Family& fa
   ReturnedFolder out;
   CKPT_ASSIGN(out.folder, make_skeleton(file, config, family, context));
   CKPT_ASSIGN(out.forward, run_forward(out.folder, file, context));
-  CKPT_TRY(check_forward(file, out.folder, out.forward));
+  CKPT_TRY(check_forward(file, out.folder, MadeFrom::kFile, out.forward));
   return out;
 }
 
@@ -129,6 +129,10 @@ void note_other_keys(const ForwardResult& forward, const Context& context) {
     context.note("keys that the file lacks are what llama.cpp takes without them: {}",
                  fmt::join(forward.absent, ", "));
   }
+  if (!forward.of_base.empty()) {
+    context.note("the file lacks these keys, and the folder has BASE's values: {}",
+                 fmt::join(forward.of_base, ", "));
+  }
   if (!forward.unread.empty()) {
     context.note("no program reads these keys of the file, and the folder does not have them: {}",
                  fmt::join(forward.unread, ", "));
@@ -148,7 +152,7 @@ Result<ReturnedFolder> folder_of_base(const Checkpoint& file, Checkpoint base,
   ReturnedFolder out{std::move(base), {}, 0};
   CKPT_ASSIGN(out.forward, run_forward(out.folder, file, context));
   CKPT_TRY(check_architecture(file, *out.forward.model.family));
-  const auto checked = check_forward(file, out.folder, out.forward);
+  const auto checked = check_forward(file, out.folder, MadeFrom::kBase, out.forward);
   if (checked) return out;
   return misuse("BASE is not the model that this file was made from: {}", checked.error().what);
 }

@@ -28,8 +28,9 @@ const Family& form_of_file(const Family& family, const Checkpoint& file);
 struct ForwardResult {
   Model model;
   std::vector<Tensor> tensors;
-  // Keys that the file lacks, with the value that llama.cpp assumes; keys that nothing reads.
-  std::vector<std::string> absent = {}, unread = {};
+  // Keys that the file lacks, with the value that llama.cpp assumes, or with BASE's, which differs;
+  // keys that nothing reads.
+  std::vector<std::string> absent = {}, of_base = {}, unread = {};
 };
 Result<ForwardResult> run_forward(const Checkpoint& folder, const Checkpoint& file,
                                   const Context& context);
@@ -46,8 +47,11 @@ Result<Checkpoint> make_skeleton(const Checkpoint& file, const JsonValue& config
 bool keeps_f32(std::string_view name);
 
 // Verifies that `forward`, made from a folder, has the tensors and keys of `file`; reports the
-// first difference. Sets `absent` and `unread`. Fails: kUnsupported.
-Status check_forward(const Checkpoint& file, const Checkpoint& folder, ForwardResult& forward);
+// first difference. Keys that the file lacks say nothing against a BASE. Sets `absent`, `of_base`
+// and `unread`. Fails: kUnsupported.
+enum class MadeFrom : uint8_t { kFile, kBase };
+Status check_forward(const Checkpoint& file, const Checkpoint& folder, MadeFrom source,
+                     ForwardResult& forward);
 
 struct ReturnedFolder {
   Checkpoint folder;      // headers and config.json; return_tensors adds values

@@ -190,7 +190,8 @@ bool says(const MetaValue& found, const MetaValue& made) {
 
 // Compares keys of the family, because others describe the file, not the model. If a key is absent,
 // the value that llama.cpp assumes is compared.
-Status check_keys(const Checkpoint& file, const Checkpoint& folder, ForwardResult& forward) {
+Status check_keys(const Checkpoint& file, const Checkpoint& folder, MadeFrom source,
+                  ForwardResult& forward) {
   const Model& model = forward.model;
   Metadata made;
   CKPT_TRY(add_early_keys(folder, model, made));
@@ -211,7 +212,14 @@ Status check_keys(const Checkpoint& file, const Checkpoint& folder, ForwardResul
     const MetaValue* found = file.metadata.find(entry.key);
     const auto absent = found == nullptr ? absent_gguf_value(file, entry.key) : std::nullopt;
     if (absent) found = &*absent;
-    if (found == nullptr || !says(*found, entry.value)) return differs(entry.key, &entry.value);
+    const bool is_other = found == nullptr || !says(*found, entry.value);
+    if (is_other && source == MadeFrom::kBase && file.metadata.find(entry.key) == nullptr) {
+      forward.of_base.push_back(
+          fmt::format("{} {}{}", entry.key, text_of_value(&entry.value),
+                      absent ? fmt::format(" (llama.cpp takes {})", text_of_value(found)) : ""));
+      continue;
+    }
+    if (is_other) return differs(entry.key, &entry.value);
     const bool is_list = entry.value.type == MetaType::kArray;
     if (absent) forward.absent.push_back(entry.key + (is_list ? "" : " " + text_of_value(found)));
   }
@@ -309,8 +317,9 @@ Result<Checkpoint> make_skeleton(const Checkpoint& file, const JsonValue& config
   return out;
 }
 
-Status check_forward(const Checkpoint& file, const Checkpoint& folder, ForwardResult& forward) {
-  CKPT_TRY(check_keys(file, folder, forward));
+Status check_forward(const Checkpoint& file, const Checkpoint& folder, MadeFrom source,
+                     ForwardResult& forward) {
+  CKPT_TRY(check_keys(file, folder, source, forward));
   std::unordered_map<std::string_view, const Tensor*> made;
   for (const Tensor& tensor : forward.tensors) made[tensor.name] = &tensor;
   for (const Tensor& tensor : file.tensors) {

@@ -369,6 +369,8 @@ Status add_tokenizer_documents(const Checkpoint& file, Checkpoint& folder,
     }
   } else if (model == "gemma4" && !table.scores.empty()) {
     CKPT_ASSIGN(tokenizer, listed_piece_tokenizer(file, table, config));
+  } else if ((model == "llama" || model == "gemma4") && table.scores.empty()) {
+    return unsupported_hint(kOtherTokenizer, "the file has no tokenizer.ggml.scores");
   } else {
     return unsupported_hint(kOtherTokenizer,
                             "tokenizer.ggml.model is '{}'; gpt2, llama and gemma4 are turned back",

@@ -4,6 +4,8 @@
 
 #include "core/base/numbers.h"
 #include "core/model/tensor_names.h"
+#include "transforms/packed/quant_summary.h"
+#include "transforms/to_gguf/one_form.h"
 #include "transforms/to_gguf/tensors.h"
 
 namespace ckpt {
@@ -93,6 +95,18 @@ Result<std::vector<Parameter>> missing_parameters(const std::vector<NamedTensor>
     if (is_there(parameter) || may_be_missing(parameter, model)) continue;
     if (!is_mtp(parameter) || has_mtp) out.push_back(parameter);
   }
+  return out;
+}
+
+Result<std::vector<std::string>> missing_names(const Checkpoint& checkpoint, Codecs codecs) {
+  std::vector<std::string> out;
+  auto whole = with_whole_weights(checkpoint, codecs);
+  auto model = whole ? read_model(*whole) : Failure(whole.error());
+  if (!model) return out;
+  const auto tensors = select_tensors(*whole, true, *model, codecs);
+  if (!tensors) return out;
+  CKPT_ASSIGN(const auto missing, missing_parameters(*tensors, *model));
+  for (const Parameter& parameter : missing) out.push_back(parameter.name);
   return out;
 }
 

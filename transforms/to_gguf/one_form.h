@@ -20,4 +20,8 @@ bool are_in_one_form(const Checkpoint& a, const Checkpoint& b);
 // towers, with a note. Fails: as read_model and make_gguf_tensors (transforms/to_gguf/).
 Status to_one_form(Checkpoint& a, Checkpoint& b, const Context& context);
 
+// The parameters that no tensor holds, by the family's table; empty if there is no table. Fails: as
+// expected_parameters().
+Result<std::vector<std::string>> missing_names(const Checkpoint& checkpoint, Codecs codecs);
+
 }  // namespace ckpt

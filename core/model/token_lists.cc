@@ -29,6 +29,7 @@ class TokenizerJsonBuilder final : public JsonSink {
   }
   bool open(char bracket, size_t at_byte) override {
     if (list_ == List::kNone && starts_list(bracket)) {
+      list_start_ = at_byte;
       ++depth_;
       return true;
     }
@@ -51,7 +52,7 @@ class TokenizerJsonBuilder final : public JsonSink {
   bool close(size_t end_byte) override {
     --depth_;
     if (list_ == List::kNone) return values_.close(end_byte);
-    if (depth_ == 2) return end_list();
+    if (depth_ == 2) return end_list(text_.substr(list_start_, end_byte - list_start_));
     if (depth_ != 3) return true;
     if (list_ == List::kTokens)
       return add_token(text_.substr(inner_start_, end_byte - inner_start_));
@@ -105,9 +106,10 @@ class TokenizerJsonBuilder final : public JsonSink {
     key_ = {};
     return true;
   }
-  bool end_list() {
+  bool end_list(std::string_view text) {
     if (list_ == List::kTokens) index_tokens();
     if (list_ == List::kMerges) lists_.merges.shrink_to_fit();
+    if (list_ == List::kSkipped) lists_.list_text = text;
     list_ = List::kNone;
     key_ = {};
     return true;
@@ -183,6 +185,7 @@ class TokenizerJsonBuilder final : public JsonSink {
   size_t depth_ = 0;       // open brackets; list items are at depth 3
   bool in_model_ = false;  // within the object at depth 1
   std::string_view key_;   // as spelled; empty: already passed on
+  size_t list_start_ = 0;
   // State of the list item being read.
   size_t inner_start_ = 0;
   bool is_pair_ = false;

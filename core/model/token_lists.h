@@ -40,8 +40,10 @@ struct TokenLists {
     bool is_text() const { return left.data() != nullptr && !is_pair(); }
   };
 
-  // model.vocab: an object of texts and numbers, or a list (Unigram), whose items are not stored.
+  // model.vocab: an object of texts and numbers, or a list (Unigram), of which only the text is
+  // stored.
   Vocabulary vocabulary = Vocabulary::kNone;
+  std::string_view list_text;
   std::vector<Token> tokens;  // the last of equal texts, in file order
   std::map<std::string_view, std::string_view> odd_ids;  // JSON other than a number of few digits
   bool has_merges = false;                               // model.merges is a list

@@ -74,10 +74,7 @@ std::string_view stem_of(std::string_view name) {
   return name;
 }
 
-bool is_type(const JsonValue& json, std::string_view type) {
-  const std::string* found = text_of(json, "type");
-  return found != nullptr && *found == type;
-}
+bool is_type(const JsonValue& json, std::string_view type) { return text_in(json, "type") == type; }
 
 // Whether it splits by `pattern` and then represents bytes by letters.
 bool cuts_by(const JsonValue& cutter, std::string_view pattern) {
@@ -86,26 +83,21 @@ bool cuts_by(const JsonValue& cutter, std::string_view pattern) {
     return false;
   const JsonValue& split = (*steps)[0];
   const JsonValue& bytes = (*steps)[1];
-  const std::string* regex = text_of(known(split, "pattern"), "Regex");
-  const std::string* behavior = text_of(split, "behavior");
-  return is_type(split, "Split") && regex != nullptr && *regex == pattern && behavior != nullptr &&
-         *behavior == "Isolated" && !is_truthy(known(split, "invert")) &&
+  return is_type(split, "Split") && text_in(known(split, "pattern"), "Regex") == pattern &&
+         text_in(split, "behavior") == "Isolated" && !is_truthy(known(split, "invert")) &&
          is_type(bytes, "ByteLevel") && !is_truthy(known(bytes, "add_prefix_space")) &&
          !is_truthy(known(bytes, "use_regex"));
 }
 
 // Whether tokenizer.json has the rules that the class would make.
-Result<bool> says(const TokenizerFile& file, const OwnRules& rules) {
-  CKPT_ASSIGN(const JsonValue normalizer, file.value("normalizer"));
-  CKPT_ASSIGN(const JsonValue cutter, file.value("pre_tokenizer"));
-  CKPT_ASSIGN(const JsonValue type, file.value("model.type"));
-  if (type != "BPE" || !is_type(normalizer, "NFC") || !cuts_by(cutter, rules.split)) return false;
-  for (const char* key : {"dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix",
-                          "fuse_unk", "byte_fallback", "ignore_merges"}) {
-    CKPT_ASSIGN(const JsonValue value, file.value(fmt::format("model.{}", key)));
-    if (is_truthy(&value)) return false;
-  }
-  return true;
+bool says(const TokenizerFile& file, const OwnRules& rules) {
+  constexpr std::string_view kUnset[] = {
+      "model.dropout",      "model.unk_token",          "model.continuing_subword_prefix",
+      "model.fuse_unk",     "model.end_of_word_suffix", "model.byte_fallback",
+      "model.ignore_merges"};
+  return file.part("model.type") == "BPE" && is_type(file.part("normalizer"), "NFC") &&
+         cuts_by(file.part("pre_tokenizer"), rules.split) &&
+         std::ranges::none_of(kUnset, [&](auto key) { return is_truthy(&file.part(key)); });
 }
 
 }  // namespace
@@ -124,36 +116,31 @@ std::string_view class_of_processor(std::string_view model_type) {
   return found == std::end(kProcessors) ? std::string_view() : found->name;
 }
 
-Result<bool> transformers_5_cuts_otherwise(std::string_view name, std::string_view model_type,
-                                           const TokenizerFile& file) {
+bool transformers_5_cuts_otherwise(std::string_view name, std::string_view model_type,
+                                   const TokenizerFile& file) {
   const std::string_view own = traits_of(model_type).tokenizer_class;
   const std::string_view stem = own.empty() ? stem_of(name) : own;
   const OwnRules* rules = find_by(kOwnRules, &OwnRules::stem, stem);
-  if (rules == nullptr) return false;
-  CKPT_ASSIGN(const bool same, says(file, *rules));
-  return !same;
+  return rules != nullptr && !says(file, *rules);
 }
 
-Result<std::string> class_with_own_rules(std::string_view name, bool takes_file_rules,
-                                         const TokenizerFile& file) {
+std::string class_with_own_rules(std::string_view name, bool takes_file_rules,
+                                 const TokenizerFile& file) {
   const std::string_view stem = stem_of(name);
-  if (takes_file_rules || stem == "PreTrained" || stem == "TokenizersBackend") return std::string();
-  if (const OwnRules* rules = find_by(kOwnRules, &OwnRules::stem, stem)) {
-    CKPT_ASSIGN(const bool same, says(file, *rules));
-    if (same) return std::string();
-  }
-  return name.empty() ? std::string("not named") : std::string(stem);
+  if (takes_file_rules || stem == "PreTrained" || stem == "TokenizersBackend") return {};
+  const OwnRules* rules = find_by(kOwnRules, &OwnRules::stem, stem);
+  if (rules != nullptr && says(file, *rules)) return {};
+  return name.empty() ? "not named" : std::string(stem);
 }
 
-Result<ClassChoice> choose_class(const TokenizerModel& model, const TokenizerFile& file) {
-  CKPT_ASSIGN(const bool is_qwen2, says(file, kOwnRules[0]));
+ClassChoice choose_class(const TokenizerModel& model, const TokenizerFile& file) {
+  const bool is_qwen2 = says(file, kOwnRules[0]);
   const std::string_view wanted = class_of_processor(model.model_type);
-  if (!wanted.empty())
-    return ClassChoice{std::string(wanted), wanted != kQwen2Pattern || !is_qwen2};
+  if (!wanted.empty()) return {std::string(wanted), wanted != kQwen2Pattern || !is_qwen2};
   if (is_qwen2 && model.text_model_type.starts_with("qwen")) {
-    return ClassChoice{std::string(kQwen2Pattern), false};
+    return {std::string(kQwen2Pattern), false};
   }
-  return ClassChoice{"PreTrainedTokenizerFast", false};
+  return {"PreTrainedTokenizerFast", false};
 }
 
 }  // namespace ckpt

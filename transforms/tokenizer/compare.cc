@@ -5,39 +5,16 @@
 //   all      facts of the files around tokenizer.json (config_facts.h)
 //
 // Merges affect ids as much as the vocabulary. Truncation and padding, which trainers leave in
-// tokenizer.json, belong to no area and are never compared.
+// tokenizer.json, belong to no area: they are never compared.
 #include "transforms/tokenizer/compare.h"
 
 #include <algorithm>
 
 #include "core/base/utf8.h"
-#include "core/json/json_reader.h"
 #include "transforms/tokenizer/file.h"
 
 namespace ckpt {
 namespace {
-
-// Whether two JSON texts differ only in the space between tokens. If false, they may still have the
-// same value in another spelling.
-bool is_same_text(std::string_view a, std::string_view b) {
-  if (a == b) return true;
-  bool quoted = false;
-  size_t i = 0;
-  size_t j = 0;
-  while (true) {
-    while (!quoted && i < a.size() && is_json_space(a[i])) ++i;
-    while (!quoted && j < b.size() && is_json_space(b[j])) ++j;
-    if (i == a.size() || j == b.size()) return i == a.size() && j == b.size();
-    if (a[i] != b[j]) return false;
-    if (quoted && a[i] == '\\') {
-      if (++i == a.size() || ++j == b.size() || a[i] != b[j]) return false;
-    } else if (a[i] == '"') {
-      quoted = !quoted;
-    }
-    ++i;
-    ++j;
-  }
-}
 
 // A beginning of a text that is sufficient for messages.
 std::string shown(std::string_view text) {
@@ -51,8 +28,9 @@ std::string json_text(const JsonValue& json) {
                         : shown(json.dump(-1, ' ', false, JsonValue::error_handler_t::replace));
 }
 
-std::string describe(const AddedToken& token) {
-  std::string out = fmt::format("{} '{}'", token.id, token.content);
+std::string describe(const ListedTokens::value_type& listed) {
+  const TokenAddition& token = listed.second;
+  std::string out = fmt::format("{} '{}'", listed.first, token.text);
   for (const auto& [on, word] :
        {std::pair{token.special, " special"}, std::pair{token.lstrip, " lstrip"},
         std::pair{token.rstrip, " rstrip"}, std::pair{token.normalized, " normalized"},
@@ -70,11 +48,10 @@ class Comparison {
   // Returns "" if they are equal.
   Result<std::string> ids() const {
     using ListReader = Result<std::vector<std::string>> (*)(const TokenizerFile&);
-    constexpr std::array<std::tuple<std::string_view, ListReader, std::string_view>, 2>
-        kComparedLists = {
-            {{"model.vocab", read_tokens, "token"}, {"model.merges", read_merge_texts, "merge"}}};
-    for (const auto& [part, read, what] : kComparedLists) {
-      if (is_same(part)) continue;
+    constexpr std::pair<ListReader, std::string_view> kComparedLists[] = {
+        {read_tokens, "token"}, {read_merge_texts, "merge"}};
+    for (const auto& [read, what] : kComparedLists) {
+      if (ours_.text == theirs_.text) continue;
       CKPT_ASSIGN(const std::vector<std::string> a, read(ours_));
       CKPT_ASSIGN(const std::vector<std::string> b, read(theirs_));
       if (const auto found = first_token_difference(a, b, what)) return *found;
@@ -82,34 +59,28 @@ class Comparison {
     return scores_and_added();
   }
 
-  Result<std::string> rules() const {
+  std::string rules() const {
     for (const char* part : {"model.type", "normalizer", "pre_tokenizer", "post_processor",
                              "decoder", "model.dropout", "model.unk_token", "model.unk_id",
                              "model.continuing_subword_prefix", "model.end_of_word_suffix",
                              "model.fuse_unk", "model.byte_fallback", "model.ignore_merges"}) {
-      if (is_same(part)) continue;
-      CKPT_ASSIGN(const JsonValue a, ours_.value(part));
-      CKPT_ASSIGN(const JsonValue b, theirs_.value(part));
+      const JsonValue &a = ours_.part(part), &b = theirs_.part(part);
       if (a == b || (!is_truthy(&a) && !is_truthy(&b))) continue;
       return fmt::format("{}: {} here, {} there", part, json_text(a), json_text(b));
     }
-    return std::string();
+    return {};
   }
 
  private:
-  bool is_same(std::string_view part) const {
-    return is_same_text(ours_.text(part), theirs_.text(part));
-  }
-
   Result<std::string> scores_and_added() const {
     // Unigram: the same tokens with other scores
-    if (ours_.text("model.vocab").starts_with('[') && !is_same("model.vocab")) {
-      CKPT_ASSIGN(const JsonValue a, ours_.value("model.vocab"));
-      CKPT_ASSIGN(const JsonValue b, theirs_.value("model.vocab"));
+    if (ours_.text != theirs_.text && ours_.lists->vocabulary == TokenLists::Vocabulary::kList) {
+      CKPT_ASSIGN(const JsonValue a, read_scored_tokens(ours_));
+      CKPT_ASSIGN(const JsonValue b, read_scored_tokens(theirs_));
       if (a != b) return std::string("scores of tokens differ");
     }
-    CKPT_ASSIGN(const std::vector<AddedToken> a, read_added_tokens(ours_));
-    CKPT_ASSIGN(const std::vector<AddedToken> b, read_added_tokens(theirs_));
+    CKPT_ASSIGN(const ListedTokens a, read_added_tokens(ours_));
+    CKPT_ASSIGN(const ListedTokens b, read_added_tokens(theirs_));
     const size_t both = std::min(a.size(), b.size());
     for (size_t i = 0; i < both; ++i) {
       if (a[i] == b[i]) continue;
@@ -172,8 +143,7 @@ Result<TokenizerDifferences> compare_tokenizers(const Checkpoint& ours, const Ch
   };
   CKPT_ASSIGN(std::string ids, comparison.ids());
   add(TokenizerArea::kIds, std::move(ids));
-  CKPT_ASSIGN(std::string rules, comparison.rules());
-  add(TokenizerArea::kRules, std::move(rules));
+  add(TokenizerArea::kRules, comparison.rules());
   add(TokenizerArea::kSpecial, {});
   return out;
 }

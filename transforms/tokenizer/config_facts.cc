@@ -40,9 +40,9 @@ class FactReader {
   Result<std::vector<TokenizerFact>> run() {
     CKPT_TRY(read());
     CKPT_TRY(add_ids());
-    CKPT_TRY(add_class());
-    CKPT_TRY(add_frame());
-    CKPT_TRY(add_prefix());
+    add_class();
+    add_frame();
+    add_prefix();
     add_flags();
     add_special();
     return std::move(out_);
@@ -56,8 +56,8 @@ class FactReader {
     if (config) config_ = *config;
     if (map) map_ = *map;
     if (added) added_ = *added;
-    CKPT_ASSIGN(const std::vector<AddedToken> tokens, read_added_tokens(file_));
-    for (const AddedToken& token : tokens) tokens_[token.id] = token;
+    CKPT_ASSIGN(const ListedTokens tokens, read_added_tokens(file_));
+    for (const auto& [id, token] : tokens) tokens_[id] = token;
     return {};
   }
 
@@ -79,7 +79,7 @@ class FactReader {
       const auto id = whole(value);
       const auto token = id ? tokens_.find(*id) : tokens_.end();
       const bool is_same = token != tokens_.end()
-                               ? token->second.content == text
+                               ? token->second.text == text
                                : id && *id < vocabulary.size() && vocabulary[*id] == text;
       if (!is_same) numbers += fmt::format("{} {} ", value.dump(), text);
     }
@@ -96,52 +96,36 @@ class FactReader {
     const auto token = std::ranges::find_if(
         tokens_, [&](const auto& each) { return std::to_string(each.first) == id; });
     const std::string* content = text_of_token(entry);
-    if (token == tokens_.end() || content == nullptr) return false;
-    const AddedToken& other = token->second;
-    const bool is_special = is_truthy(known(entry, "special"));
-    const JsonValue* normalized = known(entry, "normalized");
-    return *content == other.content && is_special == other.special &&
-           is_truthy(known(entry, "lstrip")) == other.lstrip &&
-           is_truthy(known(entry, "rstrip")) == other.rstrip &&
-           is_truthy(known(entry, "single_word")) == other.single_word &&
-           (normalized == nullptr ? !is_special : is_truthy(normalized)) == other.normalized;
+    return token != tokens_.end() && content != nullptr &&
+           token_of_entry(entry, *content) == token->second;
   }
 
-  Status add_class() {
+  void add_class() {
     const std::string* name = text_of(config_, "tokenizer_class");
-    CKPT_ASSIGN(std::string rules,
-                class_with_own_rules(name == nullptr ? "" : *name,
-                                     is_truthy(known(config_, kFileRules)), file_));
+    std::string rules = class_with_own_rules(name == nullptr ? "" : *name,
+                                             is_truthy(known(config_, kFileRules)), file_);
     add(TokenizerArea::kRules, "tokenizer_class",
         rules.empty() ? std::nullopt : std::optional(std::move(rules)));
-    return {};
   }
 
   // Adds the flags if tokenizer.json frames a text differently.
-  Status add_frame() {
-    CKPT_ASSIGN(const auto frame,
-                text_frame(file_, special_text(config_, "bos"), special_text(config_, "eos")));
+  void add_frame() {
+    const auto frame =
+        text_frame(file_, special_text(config_, "bos"), special_text(config_, "eos"));
     for (const auto& [key, is_bos] : {std::pair{"add_bos_token", true}, {"add_eos_token", false}}) {
       std::optional<bool> own;
       if (frame) own = is_bos ? frame->first : frame->second;
       add(TokenizerArea::kRules, key, flag_beyond(key, own));
     }
-    return {};
   }
 
-  Status add_prefix() {
-    CKPT_ASSIGN(const JsonValue normalizer, file_.value("normalizer"));
-    CKPT_ASSIGN(const JsonValue cutter, file_.value("pre_tokenizer"));
-    const JsonValue* flag = known(cutter, "add_prefix_space");
-    const bool own =
-        flag != nullptr
-            ? is_truthy(flag)
-            : puts_space_in_front({{"normalizer", normalizer}, {"pre_tokenizer", cutter}});
+  void add_prefix() {
+    const JsonValue* flag = known(file_.part("pre_tokenizer"), "add_prefix_space");
+    const bool own = flag != nullptr ? is_truthy(flag) : puts_space_in_front(*file_.values);
     auto value = flag_beyond("add_prefix_space", own);
     // Then 4.57 replaces the pre-tokenizer's value by false.
     if (flag != nullptr && own && known(config_, "add_prefix_space") == nullptr) value = "absent";
     add(TokenizerArea::kRules, "add_prefix_space", std::move(value));
-    return {};
   }
 
   // The flag in tokenizer_config.json, if it differs from `own`, that of tokenizer.json.
@@ -185,7 +169,7 @@ class FactReader {
       for (const JsonValue& entry : *entries) {
         const std::string* text = text_of_token(entry);
         const bool is_known = text == nullptr || std::ranges::any_of(tokens_, [&](const auto& row) {
-                                return row.second.special && row.second.content == *text;
+                                return row.second.special && row.second.text == *text;
                               });
         if (!is_known) more.insert(*text);
       }
@@ -195,7 +179,7 @@ class FactReader {
   const Checkpoint& folder_;
   const TokenizerFile& file_;
   JsonValue config_ = JsonValue::object(), map_ = config_, added_ = config_;
-  std::map<uint64_t, AddedToken> tokens_;
+  std::map<uint64_t, TokenAddition> tokens_;
   std::vector<TokenizerFact> out_;
 };
 

@@ -1,49 +1,40 @@
-// Reads only the required parts of tokenizer.json.
+// Reads tokenizer.json.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/json/json_read.h"
 #include "core/model/checkpoint.h"
+#include "core/model/token_lists.h"
+#include "transforms/to_gguf/tokenizer/added.h"
 
 namespace ckpt {
 
 inline constexpr std::string_view kTokenizerConfig = "tokenizer_config.json";
 
-// The members of tokenizer.json as text. Files have 10 to 20 MB, mostly vocabulary and merges,
-// which need not be parsed if their texts are equal.
+// A tokenizer.json whose "model" is an object.
 struct TokenizerFile {
-  using Member = std::pair<std::string_view, std::string_view>;  // key without quotes, value
-  std::string_view file_text;
-  std::vector<Member> members;
-  std::vector<Member> model;  // members of the member "model"
+  std::shared_ptr<const JsonValue> values;  // without vocabulary and merges
+  std::shared_ptr<const TokenLists> lists;
+  std::string_view text;  // lives as long as `values`
 
-  // The text of a member, or of one in `model` if the name is "model.NAME"; "" if absent.
-  std::string_view text(std::string_view name) const;
-  // The same, parsed; null if absent. Fails: kCorrupt.
-  Result<JsonValue> value(std::string_view name) const;
+  // A member, or one of "model" if the name is "model.NAME"; null if absent.
+  const JsonValue& part(std::string_view name) const;
 };
 
-// Returns views into the document, which must outlive them; nullopt if there is none. Fails:
-// kCorrupt: it is not a JSON object, or "model" is not.
+// nullopt: there is none. Fails: kCorrupt: it is not a JSON object, or "model" is not.
 Result<std::optional<TokenizerFile>> read_tokenizer_file(const Checkpoint& checkpoint);
 
-// A token outside the vocabulary, with the flags that decide where it is found in a text.
-struct AddedToken {
-  uint64_t id = 0;
-  std::string content;
-  bool lstrip = false, normalized = false, rstrip = false, single_word = false, special = false;
-  bool operator==(const AddedToken&) const = default;
-};
-
 // Sorted by id. Fails: kCorrupt.
-Result<std::vector<AddedToken>> read_added_tokens(const TokenizerFile& file);
+Result<ListedTokens> read_added_tokens(const TokenizerFile& file);
 
-// The tokens of the vocabulary by id; "" for unused ids. Fails: kCorrupt, kUnsupported.
+// The vocabulary of Unigram: [text, score] by id; null for other models. Fails: kCorrupt.
+Result<JsonValue> read_scored_tokens(const TokenizerFile& file);
+// The tokens of the vocabulary by id; "" for unused ids. Fails: kCorrupt.
 Result<std::vector<std::string>> read_tokens(const TokenizerFile& file);
 
 // Merges as "left right", in the order of rank. Fails: kCorrupt.

@@ -55,7 +55,8 @@ class TokenizerFix {
       if (found != nullptr && found->is_null()) config_.remove(key);
     }
     CKPT_TRY(add_decoder());
-    return match_prefix_space();
+    match_prefix_space();
+    return {};
   }
 
  private:
@@ -73,7 +74,7 @@ class TokenizerFix {
   Status name_class(const OptionValues& options) {
     const std::string named = config_.find_text("tokenizer_class").value_or("");
     CKPT_ASSIGN(ClassChoice choice, this->choice(options, named));
-    CKPT_TRY(choose_framing(choice));
+    choose_framing(choice);
     if (choice.name.ends_with("Fast") && choice.name != kPlainClass && choice.name != named &&
         has("vocab.json") && has("merges.txt") && !options.has("class")) {
       choice.name.resize(choice.name.size() - 4);
@@ -93,8 +94,7 @@ class TokenizerFix {
       return {};
     }
     const JsonText* set = config_.find(kFileRules);
-    CKPT_ASSIGN(const bool differs,
-                transformers_5_cuts_otherwise(choice.name, model_.model_type, file_));
+    const bool differs = transformers_5_cuts_otherwise(choice.name, model_.model_type, file_);
     if (differs && (set == nullptr || set->as_boolean() != true)) note_rules(choice.name);
     return {};
   }
@@ -104,9 +104,7 @@ class TokenizerFix {
       if (!is_class_of_4_57(*given)) {
         return misuse("class '{}'; expected one that transformers 4.57 has", *given);
       }
-      CKPT_ASSIGN(const bool differs,
-                  transformers_5_cuts_otherwise(*given, model_.model_type, file_));
-      return ClassChoice{*given, differs};
+      return ClassChoice{*given, transformers_5_cuts_otherwise(*given, model_.model_type, file_)};
     }
     // A processor that accepts only one class rejects the plain class.
     const bool is_refused = named == kPlainClass && !class_of_processor(model_.model_type).empty();
@@ -116,20 +114,19 @@ class TokenizerFix {
 
   // If a class of 4.57 would frame or split text differently from tokenizer.json, sets its flags or
   // selects the plain class, which follows the file.
-  Status choose_framing(ClassChoice& choice) {
-    if (!has_word(kFramingClasses, choice.name)) return {};
-    CKPT_ASSIGN(const auto frame,
-                text_frame(file_, config_.find_text("bos_token"), config_.find_text("eos_token")));
+  void choose_framing(ClassChoice& choice) {
+    if (!has_word(kFramingClasses, choice.name)) return;
+    const auto frame =
+        text_frame(file_, config_.find_text("bos_token"), config_.find_text("eos_token"));
     const JsonText* prefix = config_.find("add_prefix_space");
     const bool is_rebuilt = choice.name.find("Llama") != std::string::npos && prefix != nullptr &&
                             !prefix->is_null() && !has("tokenizer.model");
     if (!frame || is_rebuilt) {
       choice = {std::string(kPlainClass), false};
-      return {};
+      return;
     }
     config_.set_sorted("add_bos_token", JsonText::boolean(frame->first));
     config_.set_sorted("add_eos_token", JsonText::boolean(frame->second));
-    return {};
   }
 
   // Notes that transformers 5 and 4.57 read the folder differently, which ckpt cannot fix.
@@ -167,39 +164,38 @@ class TokenizerFix {
 
   Status add_decoder() {
     if (config_.find("added_tokens_decoder") != nullptr) return {};
-    CKPT_ASSIGN(const std::vector<AddedToken> tokens, read_added_tokens(file_));
+    CKPT_ASSIGN(const ListedTokens tokens, read_added_tokens(file_));
     JsonText out = JsonText::object();
-    for (const AddedToken& token : tokens) {
+    for (const auto& [id, token] : tokens) {
       JsonText entry = JsonText::object();
-      entry.set("content", as_edited(token.content));
+      entry.set("content", as_edited(token.text));
       entry.set("lstrip", JsonText::boolean(token.lstrip));
       entry.set("normalized", JsonText::boolean(token.normalized));
       entry.set("rstrip", JsonText::boolean(token.rstrip));
       entry.set("single_word", JsonText::boolean(token.single_word));
       entry.set("special", JsonText::boolean(token.special));
-      out.members().emplace_back(fmt::format("{}", token.id), std::move(entry));
+      out.members().emplace_back(fmt::format("{}", id), std::move(entry));
     }
     config_.set_sorted("added_tokens_decoder", std::move(out));
     return {};
   }
 
   // 4.57 sets add_prefix_space (default false) in a pre-tokenizer that has this field.
-  Status match_prefix_space() {
-    CKPT_ASSIGN(const JsonValue cutter, file_.value("pre_tokenizer"));
-    const JsonValue* flag = known(cutter, "add_prefix_space");
-    if (flag == nullptr || !flag->is_boolean()) return {};
+  void match_prefix_space() {
+    const JsonValue* flag = known(file_.part("pre_tokenizer"), "add_prefix_space");
+    if (flag == nullptr || !flag->is_boolean()) return;
     const JsonText* declared = config_.find("add_prefix_space");
     const bool current = declared != nullptr && declared->as_boolean().value_or(false);
     if (current != flag->get<bool>()) {
       config_.set_sorted("add_prefix_space", JsonText::boolean(flag->get<bool>()));
     }
-    return {};
   }
 
   // Writes vocab.json and merges.txt, from which classes without "Fast" read a byte-level BPE.
   Status write_slow_files() {
-    CKPT_ASSIGN(const JsonValue type, file_.value("model.type"));
-    if (type != "BPE") return unsupported("slow=yes for a model that is not BPE; expected BPE");
+    if (file_.part("model.type") != "BPE") {
+      return unsupported("slow=yes for a model that is not BPE; expected BPE");
+    }
     CKPT_ASSIGN(const std::vector<std::string> tokens, read_tokens(file_));
     std::string vocabulary = "{";
     for (size_t id = 0; id < tokens.size(); ++id) {

@@ -33,13 +33,13 @@ Result<Checkpoint> open_donor(const std::string& folder, const Context& context)
 
 // Fails if programs cannot load the file, which comparing tokens would not detect.
 Status check_loadable(const TokenizerFile& file) {
-  for (const auto& [name, value] : file.members) {
+  for (const auto& [name, value] : file.values->items()) {
     if (has_word(kTokenizerMembers, name)) continue;
     return unsupported(
         "{}: member '{}' is not known; the library tokenizers does not load the file",
         kTokenizerJson, name);
   }
-  CKPT_ASSIGN(const JsonValue version, file.value("version"));
+  const JsonValue& version = file.part("version");
   if (version.is_null() || version == kTokenizerVersion) return {};
   return unsupported("{}: version {}; expected \"{}\"", kTokenizerJson, version.dump(),
                      kTokenizerVersion);
@@ -48,10 +48,10 @@ Status check_loadable(const TokenizerFile& file) {
 // The texts of a tokenizer's ids.
 Result<std::vector<std::string>> read_ids(const TokenizerFile& file) {
   CKPT_ASSIGN(std::vector<std::string> out, read_tokens(file));
-  CKPT_ASSIGN(const std::vector<AddedToken> added, read_added_tokens(file));
-  for (const AddedToken& token : added) {
-    if (token.id >= out.size()) out.resize(token.id + 1);
-    out[token.id] = token.content;
+  CKPT_ASSIGN(const ListedTokens added, read_added_tokens(file));
+  for (const auto& [id, token] : added) {
+    if (id >= out.size()) out.resize(id + 1);
+    out[id] = token.text;
   }
   return out;
 }

@@ -34,23 +34,23 @@ bool is_class_of_4_57(std::string_view name);
 std::string_view class_of_processor(std::string_view model_type);
 
 // Whether transformers 5, for this class and model type, splits text by the class's rules instead
-// of those in tokenizer.json. Known for Qwen's classes; false for others. Fails: kCorrupt.
-Result<bool> transformers_5_cuts_otherwise(std::string_view name, std::string_view model_type,
-                                           const TokenizerFile& file);
+// of those in tokenizer.json. Known for Qwen's classes; false for others.
+bool transformers_5_cuts_otherwise(std::string_view name, std::string_view model_type,
+                                   const TokenizerFile& file);
 
 // The class with whose rules transformers 5 splits text, without "TokenizerFast" or "Tokenizer"; ""
 // if it uses those of tokenizer.json: if `takes_file_rules`, for classes without rules, and for
-// those whose rules the file has. Fails: kCorrupt.
-Result<std::string> class_with_own_rules(std::string_view name, bool takes_file_rules,
-                                         const TokenizerFile& file);
+// those whose rules the file has.
+std::string class_with_own_rules(std::string_view name, bool takes_file_rules,
+                                 const TokenizerFile& file);
 
 struct ClassChoice {
   std::string name;
   bool needs_file_rules = false;  // kFileRules must be set, or transformers 5 splits differently
 };
 
-// The class to name for 4.57 so that ids follow tokenizer.json. Fails: kCorrupt.
-Result<ClassChoice> choose_class(const TokenizerModel& model, const TokenizerFile& file);
+// The class to name for 4.57 so that ids follow tokenizer.json.
+ClassChoice choose_class(const TokenizerModel& model, const TokenizerFile& file);
 
 // This key of tokenizer_config.json makes transformers 5 use the rules of tokenizer.json although
 // the class has its own. It does not cause code to be loaded, and 4.57 ignores it.

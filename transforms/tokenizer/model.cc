@@ -8,6 +8,7 @@
 #include "core/model/json_documents.h"
 #include "core/model/token_lists.h"
 #include "models/models.h"
+#include "transforms/to_gguf/tokenizer/special.h"
 
 namespace ckpt {
 namespace {
@@ -82,23 +83,15 @@ std::optional<std::string> special_text(const JsonValue& config, std::string_vie
   return text == nullptr ? std::nullopt : std::optional(*text);
 }
 
-Result<std::optional<std::pair<bool, bool>>> text_frame(const TokenizerFile& file,
-                                                        const std::optional<std::string>& bos,
-                                                        const std::optional<std::string>& eos) {
-  using Frame = std::optional<std::pair<bool, bool>>;
-  CKPT_ASSIGN(const JsonValue processor, file.value("post_processor"));
-  if (processor.is_null()) return Frame({false, false});
-  const JsonValue* steps = known(processor, "processors");
-  const JsonValue alone = JsonValue::array({processor});
-  Frame out = {{false, false}};
-  for (const JsonValue& step : steps == nullptr ? alone : *steps) {
-    const std::string* type = text_of(step, "type");
-    if (type != nullptr && *type == "ByteLevel") continue;
+std::optional<std::pair<bool, bool>> text_frame(const TokenizerFile& file,
+                                                const std::optional<std::string>& bos,
+                                                const std::optional<std::string>& eos) {
+  std::optional<std::pair<bool, bool>> out = {{false, false}};
+  for (const JsonValue& step : post_processors(*file.values)) {
+    const std::string_view type = text_in(step, "type");
+    if (type == "ByteLevel") continue;
     const JsonValue* single = known(step, "single");
-    if (type == nullptr || *type != "TemplateProcessing" || single == nullptr ||
-        !single->is_array()) {
-      return Frame();
-    }
+    if (type != "TemplateProcessing" || single == nullptr || !single->is_array()) return {};
     bool is_behind = false;
     for (const JsonValue& item : *single) {
       const std::string* text = text_of(known(item, "SpecialToken"), "id");
@@ -107,7 +100,7 @@ Result<std::optional<std::pair<bool, bool>>> text_frame(const TokenizerFile& fil
         continue;
       }
       bool& flag = is_behind ? out->second : out->first;
-      if (flag || (is_behind ? eos : bos) != *text) return Frame();
+      if (flag || (is_behind ? eos : bos) != *text) return {};
       flag = true;
     }
   }

@@ -28,9 +28,9 @@ Result<TokenizerModel> read_tokenizer_model(const Checkpoint& checkpoint);
 std::optional<std::string> special_text(const JsonValue& config, std::string_view kind);
 
 // Whether tokenizer.json frames a text with the tokens `bos` and `eos`; nullopt if it does
-// something else. Fails: kCorrupt.
-Result<std::optional<std::pair<bool, bool>>> text_frame(const TokenizerFile& file,
-                                                        const std::optional<std::string>& bos,
-                                                        const std::optional<std::string>& eos);
+// something else.
+std::optional<std::pair<bool, bool>> text_frame(const TokenizerFile& file,
+                                                const std::optional<std::string>& bos,
+                                                const std::optional<std::string>& eos);
 
 }  // namespace ckpt

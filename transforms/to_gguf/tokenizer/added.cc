@@ -23,18 +23,11 @@ bool is_between(std::string_view text, std::string_view start, std::string_view 
   return text.starts_with(start) && text.ends_with(end);
 }
 
-TokenAddition as_token(const JsonValue& entry, std::string text) {
-  TokenAddition out{std::move(text), is_truthy(known(entry, "special")), true};
-  const JsonValue* normalized = known(entry, "normalized");
-  out.normalized = normalized == nullptr ? !out.special : is_truthy(normalized);
-  return out;
-}
-
 // A token that a field names, as a text or an object; nullopt for other values and an empty text.
 std::optional<TokenAddition> as_named(const JsonValue& entry) {
   const std::string* text = text_of_token(entry);
   if (text == nullptr || text->empty()) return std::nullopt;
-  return entry.is_object() ? as_token(entry, *text) : TokenAddition{*text, true, false};
+  return entry.is_object() ? token_of_entry(entry, *text) : TokenAddition{*text, true, false};
 }
 
 class TokenAdder {
@@ -160,6 +153,13 @@ Result<AddedList> all_added(const Checkpoint& checkpoint, const JsonValue& token
 
 }  // namespace
 
+TokenAddition token_of_entry(const JsonValue& entry, std::string text) {
+  const auto has = [&](std::string_view flag) { return is_truthy(known(entry, flag)); };
+  const bool is_unsaid = known(entry, "normalized") == nullptr;
+  return {std::move(text), has("special"), is_unsaid ? !has("special") : has("normalized"),
+          has("lstrip"),   has("rstrip"),  has("single_word")};
+}
+
 Result<std::shared_ptr<const TokenLists>> token_lists_of(const Checkpoint& checkpoint) {
   const Document* document = checkpoint.find_document(kTokenizerJson);
   if (document == nullptr) return std::make_shared<const TokenLists>();
@@ -186,7 +186,7 @@ Result<ListedTokens> listed_tokens(const JsonValue& tokenizer) {
       return corrupt("tokenizer.json: an added token without content or id");
     }
     CKPT_ASSIGN(const uint64_t number, added_id(id, "tokenizer.json", *text));
-    out.emplace_back(number, as_token(entry, *text));
+    out.emplace_back(number, token_of_entry(entry, *text));
   }
   return out;
 }
@@ -196,7 +196,7 @@ Result<std::map<uint64_t, TokenAddition>> decoder_tokens(const JsonValue& config
   for (const auto& [key, entry] : object_in(config, "added_tokens_decoder").items()) {
     const auto id = id_of_key(key);
     const std::string* text = text_of(entry, "content");
-    if (!id || text == nullptr || !out.emplace(*id, as_token(entry, *text)).second) {
+    if (!id || text == nullptr || !out.emplace(*id, token_of_entry(entry, *text)).second) {
       return corrupt(
           "tokenizer_config.json: added_tokens_decoder has '{}'; expected an id, once, and its "
           "token",

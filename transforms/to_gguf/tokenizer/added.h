@@ -45,7 +45,11 @@ struct TokenAddition {
   std::string text;
   bool special = false;
   bool normalized = true;
+  bool lstrip = false, rstrip = false, single_word = false;
+  bool operator==(const TokenAddition&) const = default;
 };
+// The token with this text and the flags of `entry`, an object.
+TokenAddition token_of_entry(const JsonValue& entry, std::string text);
 // The tokens of tokenizer.json with their ids, in the order of the list. Fails: kCorrupt: no
 // content, or no id.
 using ListedTokens = std::vector<std::pair<uint64_t, TokenAddition>>;

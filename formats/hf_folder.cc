@@ -481,10 +481,9 @@ void tell_repeated_keys(const fs::path& path, Checkpoint& read, IndexMisfit& mis
   const Names twice = std::exchange(read.not_read, {});
   misfit.has_key_twice = misfit.is_fault = true;
   misfit.found =
-      fmt::format("key '{}'{} comes twice", twice[0],
+      fmt::format("key '{}'{} comes twice; ckpt keeps the first value", twice[0],
                   twice.size() == 1 ? "" : fmt::format(" (and {} more)", twice.size() - 1));
-  misfit.hint = fmt::format("ckpt convert {} OUT.gguf, which keeps the first value",
-                            shell_path(path.string()));
+  misfit.hint = fmt::format("ckpt convert {} OUT.gguf", shell_path(path.string()));
 }
 
 Result<Checkpoint> read_despite_index(const fs::path& path, Codecs codecs,

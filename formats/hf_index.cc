@@ -370,10 +370,12 @@ Status settle_files(const std::filesystem::path& folder, WeightFiles& weights) {
     misfit.hint = "removing whichever is left over from an earlier saving";
   } else if (misfit.lacks_tensors) {
     misfit.hint = "downloading it";
+  } else if (misfit.has_more && is_url(folder)) {
+    misfit.hint = "a copy on this machine, and --step reindex for its index";
+  } else if ((misfit.has_more || misfit.lacks_file) && !is_url(folder)) {
+    misfit.hint = fmt::format("ckpt patch {} --step reindex", place);
   } else {
-    const bool has_command = (misfit.has_more || misfit.lacks_file) && !is_url(folder);
-    misfit.hint = has_command ? fmt::format("ckpt patch {} --step reindex", place)
-                              : fmt::format("ckpt convert {} OUT", place);
+    misfit.hint = fmt::format("ckpt convert {} OUT", place);
   }
   return {};
 }

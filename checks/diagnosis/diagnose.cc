@@ -452,7 +452,8 @@ Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const IndexMisfit
   }));
   for (Finding& finding : out.findings) {  // no command fixes a part of a model
     Fix& fix = finding.fix;
-    const bool is_part = misfit.lacks_tensors || (misfit.has_more && finding.check != "W08");
+    const bool is_part =
+        misfit.lacks_tensors || misfit.has_conflict || (misfit.has_more && finding.check != "W08");
     if (is_part && (!fix.step.empty() || fix.advice.starts_with("ckpt "))) fix = {};
   }
   return out;

@@ -181,7 +181,7 @@ Result<Checkpoint> read_whole_checkpoint(const std::filesystem::path& path,
   CKPT_TRY(refuse_parts(path, out, misfit));
   if (!misfit.found.empty() && notes != nullptr) {
     notes->push_back(misfit.found + (misfit.lacks_file      ? "; other files have its tensors"
-                                     : misfit.has_key_twice ? "; the first value is read"
+                                     : misfit.has_key_twice ? ""
                                      : misfit.is_fault      ? "; read as transformers reads it"
                                                             : ""));
   }

@@ -145,6 +145,7 @@ def recipe(maker, name):
              "self_attn.o_proj": [256, 256], "mlp.gate_proj": [512, 256], "mlp.up_proj": [512, 256], "mlp.down_proj": [256, 512]}
     shapes.update({f"mtp.layers.0.{name}.weight": shape for name, shape in layer.items()})
     (maker.folder / "base/model-mtp.safetensors").write_bytes(safetensors_bytes(shapes))
+    maker.run("ckpt", "patch", "base", "--step", "reindex")
 
 
 def safetensors_bytes(shapes):

@@ -179,6 +179,7 @@ class Summary(Result):
     read_bytes: int = 0
     written_bytes: int = 0
     seconds: float = 0.0
+    bound_by_hash_of: str = ""          # the file whose SHA-256 took nearly all of it
     size_bytes: int = 0                 # of files; of a dry run
     source_tensor_bytes: int = 0        # these too
     tensor_bytes: int = 0

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/result.h"
 #include "core/json/json_read.h"
 #include "core/model/checkpoint.h"
 #include "core/model/token_lists.h"
@@ -32,6 +33,9 @@ enum class TokenType : int32_t {
 };
 
 inline constexpr uint64_t kMaxTokens = 16'000'000;
+
+inline const Hint kSourceTokenizer("the tokenizer.json of the source model, --tokenizer DIR",
+                                   Remedy::kTokenizer);
 
 struct VocabularyToken {
   std::string text;

@@ -29,8 +29,6 @@ struct TokenizerOptions {
   bool as_converter = false;  // even if llama.cpp then splits texts differently from the source
 };
 
-inline const Hint kSourceTokenizer("the tokenizer.json of the source model, --tokenizer DIR",
-                                   Remedy::kTokenizer);
 inline const Hint kFittingTokenizer(
     "a tokenizer that belongs to these weights, with --tokenizer DIR", Remedy::kTokenizer);
 // Advice for a vocab_size that does not belong to these weights, or is outdated.

@@ -90,7 +90,7 @@ Result<Diagnosis> unreadable(const Error& error, const DiagnosisOptions& options
 // The diagnosis of a folder whose index does not match its files, so that reading failed with
 // `error`. `checkpoint` is what programs read that ignore this kind of misfit; for all others the
 // result is that of unreadable().
-Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const IndexMisfit& misfit,
+Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const FileMisfit& misfit,
                                  const Error& error, const DiagnosisOptions& options);
 
 // The steps that errors and warnings ask for, without duplicates, in the order in which they must

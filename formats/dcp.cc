@@ -168,7 +168,8 @@ class DcpFiles {
     return view;
   }
 
-  // Everything but the values is at the ends of an item, in eight places: one read for each end.
+  // An item is a zip file. Its headers, its pickle and its directory, which are read in eight
+  // places, lie before and behind the values: here both ends are read once.
   static Result<Slice> with_ends_in_memory(const Slice& item) {
     constexpr uint64_t kEndBytes = 1024;
     const uint64_t head = std::min(item.size_bytes, kEndBytes);
@@ -191,8 +192,8 @@ class DcpFiles {
   std::map<std::string, SharedSource> open_;
 };
 
-// Counts what is not read, by the first part of the keys: "optimizer: 75 entries". Modules that
-// Megatron's tensors are parts of also have keys of other states.
+// Counts what is not read, by the first part of the keys: "optimizer: 75 entries". Megatron's
+// modules have a key for other state next to those of their tensors, which counts as one kind.
 std::vector<std::string> counted_by_start(const std::vector<std::string>& keys) {
   std::map<std::string, std::set<std::string_view>> counts;
   for (const std::string& key : keys) {

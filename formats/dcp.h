@@ -17,7 +17,7 @@
 
 namespace ckpt {
 
-// In keys of what Megatron's modules have besides tensors.
+// The part of a key that marks other state of a module of Megatron than its tensors.
 inline constexpr std::string_view kExtraState = "_extra_state";
 
 inline constexpr uint64_t kMaxDcpMetadataBytes = uint64_t{512} << 20;

@@ -26,11 +26,11 @@ Result<std::vector<Document>> read_documents(const std::filesystem::path& folder
 // that the index names are read, whichever file it gives for them, as transformers does it; of
 // tensors in several files the copy in the last one.
 // Fails: as reading does.
-Result<Checkpoint> read_despite_index(const std::filesystem::path& folder, Codecs codecs,
-                                      const ReadOptions& options, IndexMisfit& misfit);
+Result<Checkpoint> read_despite_misfit(const std::filesystem::path& folder, Codecs codecs,
+                                       const ReadOptions& options, FileMisfit& misfit);
 
 // Moves keys of a GGUF that come again from `read` to `misfit`.
-void tell_repeated_keys(const std::filesystem::path& path, Checkpoint& read, IndexMisfit& misfit);
+void tell_repeated_keys(const std::filesystem::path& path, Checkpoint& read, FileMisfit& misfit);
 
 // The index of a folder as it is; nullopt: none. Fails: kIo; as read_documents.
 Result<std::optional<Document>> read_index_document(const std::filesystem::path& folder,

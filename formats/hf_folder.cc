@@ -158,8 +158,8 @@ bool is_adapter(const Names& names) {
          !contains(names, "config.json");
 }
 
-// Of several savings next to each other: the file that transformers reads alone, else a complete
-// set of shards.
+// The files of one saving, if the folder holds several: the single file, which transformers reads
+// before any shards, or else a complete set of shards.
 Names of_one_saving(Names shards, std::string_view single) {
   if (contains(shards, single)) return {std::string(single)};
   std::map<uint64_t, uint64_t> found;  // files, by the count in their names
@@ -238,7 +238,7 @@ Result<SafetensorsIndex> read_index(const fs::path& folder, std::string_view nam
   return in(source->name(), parse_index(text));
 }
 
-// Files by name: those to read, and others that hold weights, too.
+// Names of files: those to read, and others that hold weights, too.
 struct ChosenFiles {
   Names files, others, absent;  // absent: the index names them, and they are missing
   std::optional<SafetensorsIndex> index;
@@ -269,7 +269,7 @@ Result<ChosenFiles> choose_files(const fs::path& folder, const Names& names,
   return out;
 }
 
-// Headers of files that are passed over; one that is not of weights has none.
+// The headers of files that are passed over. A file that cannot be parsed has an empty header.
 Result<std::vector<SafetensorsFile>> read_others(const fs::path& folder, const Names& names,
                                                  Codecs codecs) {
   std::vector<SafetensorsFile> out;
@@ -331,7 +331,7 @@ Result<std::optional<FoundLayout>> trainer_layout(const fs::path& folder, const 
 }
 
 Result<Checkpoint> read_folder(const fs::path& folder, Codecs codecs, const ReadOptions& options,
-                               IndexMisfit& misfit) {
+                               FileMisfit& misfit) {
   CKPT_ASSIGN(const Names names, list_files(folder));
   CKPT_ASSIGN(const auto found, trainer_layout(folder, names));
   if (found) {
@@ -409,7 +409,7 @@ Result<Checkpoint> read_one_file(const fs::path& path, Codecs codecs, WeightChec
 
 Result<Checkpoint> read_safetensors(const fs::path& path, Codecs codecs,
                                     const ReadOptions& options) {
-  IndexMisfit misfit;
+  FileMisfit misfit;
   return is_folder(path) ? in_file(path.string(), read_folder(path, codecs, options, misfit))
                          : read_one_file(path, codecs, options.checks);
 }
@@ -476,7 +476,7 @@ Result<Names> files_of_weights(const fs::path& folder, const ReadOptions& option
   return std::move(out);
 }
 
-void tell_repeated_keys(const fs::path& path, Checkpoint& read, IndexMisfit& misfit) {
+void tell_repeated_keys(const fs::path& path, Checkpoint& read, FileMisfit& misfit) {
   if (read.format != kGguf.name || read.not_read.empty()) return;
   const Names twice = std::exchange(read.not_read, {});
   misfit.has_key_twice = misfit.is_fault = true;
@@ -486,8 +486,8 @@ void tell_repeated_keys(const fs::path& path, Checkpoint& read, IndexMisfit& mis
   misfit.hint = fmt::format("ckpt convert {} OUT.gguf", shell_path(path.string()));
 }
 
-Result<Checkpoint> read_despite_index(const fs::path& path, Codecs codecs,
-                                      const ReadOptions& options, IndexMisfit& misfit) {
+Result<Checkpoint> read_despite_misfit(const fs::path& path, Codecs codecs,
+                                       const ReadOptions& options, FileMisfit& misfit) {
   if (is_folder(path)) return in_file(path.string(), read_folder(path, codecs, options, misfit));
   CKPT_ASSIGN(const Format* format, recognize(path));
   CKPT_ASSIGN(Checkpoint out, format->read(path, codecs, options));

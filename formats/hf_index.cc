@@ -14,8 +14,8 @@
 // Written as transformers does (src/transformers/modeling_utils.py): two spaces, keys sorted, ASCII
 // only, one newline at the end. Readers must not trust metadata: total_size is wrong in many files.
 //
-// Of files that have the same tensors, next to each other, the values are compared where programs
-// choose differently.
+// If several files of a folder have the same tensor and programs read different ones of them, the
+// values are compared.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -131,7 +131,7 @@ struct Place {
   const SafetensorsEntry* entry;
 };
 
-// In the order of index_entries().
+// The tensors of all files, in the order in which index_entries() numbers them.
 std::vector<Place> places_of(const std::vector<SafetensorsFile>& files) {
   std::vector<Place> out;
   for (const SafetensorsFile& file : files) {
@@ -192,8 +192,8 @@ class Agreement {
   std::string found_;
 };
 
-// Of a tensor that is in several files, programs keep the copy of the last one: with an index all
-// programs do; otherwise the values must agree. Returns a sentence on each.
+// Leaves the last copy of each tensor that several files hold. With an index, all programs read
+// that one; without it, the values must agree. Returns a sentence on each such tensor.
 Result<std::vector<std::string>> leave_stale_copies(WeightFiles& weights, bool must_agree,
                                                     Agreement& agreement) {
   std::map<std::string, Place> later;
@@ -217,7 +217,8 @@ Result<std::vector<std::string>> leave_stale_copies(WeightFiles& weights, bool m
   return found;
 }
 
-// Files with other names than the index has, if they hold the rest of its tensors, are read.
+// Also reads files that the index does not name, if together they hold the tensors of those that
+// are missing.
 bool take_renamed(WeightFiles& weights) {
   std::set<std::string> wanted;
   for (const auto& [tensor, file] : weights.index->weight_map) wanted.insert(tensor);
@@ -239,7 +240,7 @@ bool take_renamed(WeightFiles& weights) {
   return true;
 }
 
-// Compares files that some programs read instead of those that were chosen, or in addition.
+// Compares the chosen files with others that some programs would read instead of them, or too.
 Status compare_others(const WeightFiles& weights, Agreement& agreement) {
   const std::vector<Place> places = places_of(weights.files);
   if (weights.others.empty() || places.empty()) return {};
@@ -283,7 +284,7 @@ void tell(std::vector<std::string>& sentences, const std::vector<std::string>& f
 }
 
 // Where the index says otherwise than the files that it names.
-void tell_index(const WeightFiles& weights, IndexMisfit& misfit,
+void tell_index(const WeightFiles& weights, FileMisfit& misfit,
                 std::vector<std::string>& sentences) {
   const std::vector<Place> places = places_of(weights.files);
   std::vector<bool> is_named(places.size());
@@ -314,7 +315,7 @@ void tell_index(const WeightFiles& weights, IndexMisfit& misfit,
   tell(sentences, unnamed);
 }
 
-void tell_others(const WeightFiles& weights, IndexMisfit& misfit,
+void tell_others(const WeightFiles& weights, FileMisfit& misfit,
                  std::vector<std::string>& sentences) {
   if (weights.others.empty()) return;
   std::vector<std::string> files, more;
@@ -344,7 +345,7 @@ bool has_more(const SafetensorsFile& file, const NameIndex& entries) {
 }
 
 Status settle_files(const std::filesystem::path& folder, WeightFiles& weights) {
-  IndexMisfit& misfit = weights.misfit;
+  FileMisfit& misfit = weights.misfit;
   misfit.lacks_file = !weights.absent.empty();
   misfit.lacks_tensors = misfit.lacks_file && !take_renamed(weights);
   Agreement agreement(is_url(folder));

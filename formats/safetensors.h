@@ -97,7 +97,7 @@ struct WeightFiles {
   std::optional<SafetensorsIndex> index;
   std::string_view index_name;
   NameIndex entries;  // of `files`
-  IndexMisfit misfit;
+  FileMisfit misfit;
 };
 // Leaves one copy of each tensor in `files`, takes files that the index names otherwise, and sets
 // `entries` and `misfit`. Fails: kIo; kCorrupt.

@@ -42,8 +42,8 @@ bool has_titan_names(const std::vector<Tensor>& tensors);
 Result<std::vector<Tensor>> from_titan(std::vector<Tensor> tensors,
                                        const std::vector<Document>& documents);
 
-// How files of a model's class name what the class has in memory (trainer_names.cc). A class
-// that is not known keeps its names.
+// Turns the names that a model has in memory, which trainers save, into those that save_pretrained
+// writes (trainer_names.cc, data/saved_names.txt). Names of a class without rows stay as they are.
 class SavedNames {
  public:
   struct Row {
@@ -53,8 +53,8 @@ class SavedNames {
   };
   // Fails: config.json is not an object.
   static Result<SavedNames> of(const std::vector<Document>& documents);
-  // Adds what files have of `tensor`: experts one by one instead of a stack. Fails: kCorrupt: a
-  // stack whose rows are not those of its matrices.
+  // Adds the tensor under the name that files have; a stack of experts becomes a tensor for each.
+  // Fails: kCorrupt: the rows of a stack cannot be divided among its matrices.
   Status add(Tensor tensor, std::vector<Tensor>& out) const;
 
  private:

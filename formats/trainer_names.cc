@@ -154,13 +154,13 @@ Result<std::vector<std::string>> names_of_weights(const std::vector<TrainerPath>
 }
 
 // ---- names in files -----------------------------------------------------------------------------
-// Trainers save names in memory. In transformers 5, classes have other ones than their files, and
-// their experts in stacks; save_pretrained converts both:
+// Trainers save tensors under the names that the model has in memory. In transformers 5 these
+// differ from the names in files, and experts are stacked; save_pretrained converts both:
 //
 //   model.layers.0.mlp.experts.gate_up_proj [E, 2I, H]
 //     becomes   model.layers.0.block_sparse_moe.experts.0.w1.weight [I, H], ..0.w3.weight, ...
 //
-// Names that are those of files already fit no row of the table, and stay.
+// A name that is already that of a file fits no row of the table, and stays.
 namespace {
 
 bool is_letter_or_digit(char character) {

@@ -258,7 +258,7 @@ ResolvedModel without_cache(ResolvedModel model) {
 }
 
 // Adds a recurrent state to every layer of a family whose layers have one next to their attention.
-// States count as layers of their own, behind all others.
+// The list of layers holds each state as an entry of its own, behind all layers.
 void add_states(ResolvedModel& model, const Family& table, uint64_t values) {
   if (!table.traits.text.has(ModelTrait::kMambaBesideAttention)) return;
   const size_t count = model.layers.size();

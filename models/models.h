@@ -266,7 +266,7 @@ struct FamilyVariant {
   std::string_view refused_as = {};
 };
 
-// The rotary positions of a family.
+// Rotary positions: those of the class, and which of them a GGUF holds.
 struct FamilyRope {
   // JSON: the class's rope_parameters where config.json has neither them nor rope_scaling. A null
   // counts as absent in transformers 5; 4.57, which the converter asks for, keeps it.
@@ -278,7 +278,7 @@ struct FamilyRope {
   std::string_view refused = {};  // rotary scaling that the file has no place for
 };
 
-// Keys of a GGUF besides Family::keys.
+// The keys of a GGUF that stand around Family::keys.
 struct KeysAround {
   std::span<const KeyRule> early = {};  // right behind general.architecture
   bool has_common = true;               // kCommonKeys stand before `keys`
@@ -287,7 +287,7 @@ struct KeysAround {
   std::string_view own_spellings = {};
 };
 
-// Tables that take a family's place.
+// Other tables by which models of the family are read, where one of these applies.
 struct FamilyForms {
   std::span<const FamilyVariant> variants = {};  // the first that applies
   const Family* reranker = nullptr;              // where the model is one by its name
@@ -297,7 +297,7 @@ struct FamilyForms {
   const Family* turned = nullptr;  // where stacked experts lie [expert, out, in]
 };
 
-// Numbers that follow from others.
+// Sizes that the common rows do not tell.
 struct FamilySizes {
   std::string_view norm_groups = {};  // field that counts the groups of kNormGroups
   std::string_view row_parts = {};    // sizes of the parts that have factors of their own
@@ -316,7 +316,7 @@ struct FamilyHead {
   bool is_in_gguf = true;           // false: llama.cpp takes the embeddings, and reads no head
 };
 
-// llama.cpp's graph of the family, where no key decides.
+// Fields that llama.cpp's graph of the family takes for granted, because no key holds them.
 struct FamilyGraph {
   GraphConstants constants = {};
   void (*add_fields)(const GraphConfig& made) = nullptr;  // that follow from other fields
@@ -324,7 +324,7 @@ struct FamilyGraph {
   std::string_view absent_fields = {};
 };
 
-// Used if config.json has no layer_types.
+// Which layers attend to a window, if config.json has no layer_types.
 struct FamilyWindows {
   // Each layer with a number that `period` divides has full attention, and the others have windows.
   // 1: all have full attention, unless use_sliding_window is true. 0: none.

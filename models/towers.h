@@ -76,7 +76,8 @@ struct TowerPrefix {
 
 //   kind      the name of the table
 //   wrappers  model_types of the wrappers that have this tower, between spaces
-//   type      vision_config.model_type of the tower, if wrappers may have another one
+//   type      set where these wrappers may have several towers: the vision_config.model_type of
+//             this one
 //   depth     the field that counts the layers; `heads` counts attention heads
 //   mid       a component of names in checkpoints that rows omit: ".linear"
 struct TowerTable {

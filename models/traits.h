@@ -13,24 +13,24 @@
 namespace ckpt {
 
 enum class ModelTrait : uint8_t {
-  // Activations that servers take (config_words.cc has their names).
+  // Which activations servers take; checks/config/config_words.cc lists them.
   kOnlySilu,               // the feed-forward part always uses silu, whatever config.json says
   kActivationSilu,         // takes silu alone
   kActivationRelu2,        // takes relu2 alone
   kActivationGelu,         // takes the two forms of gelu in hidden_activation
   kActivationGeluTanh,     // takes gelu_pytorch_tanh alone
   kActivationAny,          // looks up any activation
-  kTwoActivations,         // reads hidden_act and hidden_activation, which have to agree
-  kSiluExperts,            // experts use silu; dense layers alone read the field
-  kVisionActivationExact,  // the tower looks up its activation, as it is written
+  kTwoActivations,         // needs gelu_pytorch_tanh in hidden_act and in hidden_activation
+  kSiluExperts,            // experts use silu; dense layers alone read the activation
+  kVisionActivationExact,  // the tower looks up its activation as it is written
   kVisionActivationGated,  // the tower takes activations with a gate
-  kVisionActivationAny,    // the tower looks up its activation in lower case
+  kVisionActivationAny,    // the tower looks up its activation, whatever its case
   kProjectorActivation,    // the projector looks up projector_hidden_act
 
-  // Rotary positions.
+  // Fields of rotary positions.
   kMayRotateNothing,            // rotates only if config.json says so
-  kAsksNothingOfRope,           // no field of the rotary scaling is required
-  kNeedsRopeType,               // rope_type is read, and not the older type
+  kAsksNothingOfRope,           // 4.57 does not check a rotary scaling that is empty
+  kNeedsRopeType,               // rope_scaling needs rope_type, whose older name `type` is not read
   kThetaOutside,                // 4.57 reads rope_theta outside rope_parameters
   kThetaInside,                 // 4.57 reads rope_theta within rope_parameters
   kOtherTheta,                  // the base has another name than rope_theta
@@ -38,13 +38,13 @@ enum class ModelTrait : uint8_t {
   kOwnRopeScaling,              // 4.57 defines rope_scaling, which replaces rope_parameters
   kRopeOfTwoFields,             // rope_scaling is a type and a factor, and nothing else
   kRopeOfThreeFields,           // rope_scaling is a type and two lists of factors
-  kRopeOfKinds,                 // rope_parameters has a part for each kind of layer
+  kRopeOfKinds,                 // rope_parameters are absent, or have a part for each kind of layer
   kAlwaysYarn,                  // any rotary scaling is read as yarn
   kYarnWithoutLength,           // yarn needs no original length in 4.57
   kYarnOfAnyType,               // the numbers of yarn are read whatever the type is
   kComputesMscales,             // rope_scaling has short_mscale and long_mscale
   kTakesMrope,                  // the older type may be mrope
-  kIgnoresPartialRotaryFactor,  // 4.57 takes the rotated part of a head from another field
+  kIgnoresPartialRotaryFactor,  // the class has another name for partial_rotary_factor
 
   // Other fields of config.json.
   kTextClass,     // a text model's class, which knows no text_config
@@ -54,50 +54,51 @@ enum class ModelTrait : uint8_t {
   // layer_types are compared with the class's default if num_hidden_layers is absent
   kCountsLayersByDefault,
   kDeltaClass,    // the class of Gated DeltaNet, which checks its numbers and kinds of layers
-  kExpertsAlone,  // all layers have experts, and numbers of dense ones are not asked for
-  kStrictTower,   // the tower's fields are checked as those of the text
-  kFullAttentionInterval,  // layer_types follow from full_attention_interval
-  kDeepstackList,        // the tower's list of layers may be in the older deepstack_visual_indexes
-  kListsMlpTypes,        // mlp_layer_types tells which layers are sparse
-  kListsRotatingLayers,  // no_rope_layers tells which layers rotate
-  kListsDraftsToo,       // layer_types counts layers for multi-token prediction
-  kSlidesInAllOrNone,    // use_sliding_window is needed for windows
-  kSharesCache,          // the last layers share the keys and values of earlier ones
-  kSharesNoKeyHeads,     // num_key_value_heads is the number of heads
-  kAlwaysBiasesQkv,      // vLLM has biases of q, k and v, whatever attention_bias says
-  kIgnoresParallelResidual,  // vLLM ignores use_parallel_residual
+  kExpertsAlone,  // no layer is dense, and numbers of dense layers are not checked
+  kStrictTower,   // the tower's activation and numbers are checked, too
+  kFullAttentionInterval,  // loaders need this field, and do not derive it from layer_types
+  kDeepstackList,  // servers that lack this list of the tower make three mergers of random numbers
+  kListsMlpTypes,  // mlp_layer_types tells which layers are sparse
+  kListsRotatingLayers,      // no_rope_layers tells which layers rotate
+  kListsDraftsToo,           // layer_types counts layers for multi-token prediction
+  kSlidesInAllOrNone,        // vLLM uses windows in all layers or in none
+  kSharesCache,              // the last layers share the keys and values of earlier ones
+  kSharesNoKeyHeads,         // num_key_value_heads has to be num_attention_heads
+  kAlwaysBiasesQkv,          // q, k and v have biases, whatever attention_bias says
+  kIgnoresParallelResidual,  // the class cannot compute use_parallel_residual
   kNoHeadDim,                // the class reads no head_dim
   kGroupsByMethod,           // transformers reads n_group only if topk_method is not greedy
   kMambaHeadsFillWidth,      // heads of Mamba together have mamba_expand times the width
   kTiesOutside,              // the wrapper ties the head to the embedding if no field tells
 
-  // Tensors.
-  kStackedExperts,        // the class reads experts as stacks
-  kStackedAlone,          // files have experts as stacks alone
-  kExchangedExperts,      // stacked experts are [expert, in, out]
-  kKeepsStacks,           // ModelOpt quantizes stacked experts without splitting them
-  kExpertsUnderMlp,       // block_sparse_moe is called mlp in memory
-  kMlpBesideAttention,    // attention and MLP read the same norm
-  kNormsFeedLinears,      // ModelOpt folds scales of AWQ into the norms in front of linear layers
-  kFoldsNormsAsPlain,     // norms multiply by 1 + w, which ModelOpt's AWQ treats as w
-  kFloatRouter,           // servers never quantize the router
-  kNestedText,            // vLLM renames the parts of the wrapper
-  kBiasesInVllm,          // vLLM's class takes biases that transformers' class has not
-  kTakesWrapperNames,     // the step vl-wrap gives the text model the names of its wrapper
-  kLatentsOfQueries,      // kv_b_proj has a part for each head of queries
-  kKeepsMxfp4,            // a folder made from MXFP4 states it in quantization_config
-  kPerLayerInputs,        // the hidden size of inputs by layer follows from a tensor
-  kWidthOfUp,             // intermediate_size follows from the width of ffn_up
-  kNoauxRouter,           // biases of the router mean topk_method noaux_tc
+  // Names and values of tensors.
+  kStackedExperts,      // the class reads experts as stacks
+  kStackedAlone,        // files have experts as stacks alone
+  kExchangedExperts,    // ModelOpt also exports stacks with exchanged axes, [expert, in, out]
+  kKeepsStacks,         // ModelOpt exports stacked experts as they are, each stack a module
+  kExpertsUnderMlp,     // block_sparse_moe is called mlp in memory
+  kMlpBesideAttention,  // attention and MLP read the same norm
+  kNormsFeedLinears,    // norm_readers.cc knows which linear layers read which norm
+  kFoldsNormsAsPlain,   // norms multiply by 1 + w, which ModelOpt's AWQ treats as w
+  kFloatRouter,         // servers never read a quantized router
+  kNestedText,          // vLLM renames the parts of the wrapper
+  kBiasesInVllm,        // biases that vLLM's class has and that of transformers has not
+  kTakesWrapperNames,   // the step vl-wrap gives the text model the names of its wrapper
+  kLatentsOfQueries,    // kv_b_proj has a part for each head of queries
+  kKeepsMxfp4,          // a folder made from MXFP4 states it in quantization_config
+  // in a GGUF, tensors tell whether keys are values, and whether there are experts
+  kPerLayerInputs,
+  kWidthOfUp,             // in a GGUF, the width of ffn_up tells intermediate_size
+  kNoauxRouter,           // in a GGUF, biases of the router tell topk_method
   kMambaBesideAttention,  // each layer has a state in addition to its attention
   kTorchtitan,            // torchtitan trains the class
   kTorchtitanPairs,       // torchtitan trains it, with pairs of rotated values side by side
 
-  // Tokenizers.
+  // Rules of tokenizers.
   kSlowTokenizerByType,  // 4.57 knows only a slow class for the model type
   kTokenizerByType,      // transformers 5 chooses the class by the model type
-  kSplitsMarks,          // the class splits marks otherwise than the published tokenizer.json
-  kRankedVocabulary,     // the vocabulary was a list of ranks
+  kSplitsMarks,          // its pattern splits marks, which Qwen2's does not
+  kRankedVocabulary,  // the vocabulary was a list of ranks: a text that equals a token becomes it
 };
 
 class TraitSet {

@@ -431,7 +431,7 @@ Result<Diagnosis> diagnose(const Checkpoint& checkpoint, const DiagnosisOptions&
   return out;
 }
 
-Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const IndexMisfit& misfit,
+Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const FileMisfit& misfit,
                                  const Error& error, const DiagnosisOptions& options) {
   Subject on(checkpoint,
              options.packed_forms != nullptr ? options.packed_forms(checkpoint) : PackedForms());

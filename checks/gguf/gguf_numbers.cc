@@ -358,7 +358,7 @@ std::string GgufNumbers::fault_of_norms() const {
     const double* value = found == nullptr ? nullptr : std::get_if<double>(&found->value);
     if (value != nullptr && !(*value >= 0)) return fmt::format("{} is {}", key, *value);
   }
-  const auto norms = words_after(rules_.norm, "");
+  const auto norms = split_words(rules_.norm);
   const bool has_one = norms.empty() || rules_.norm.ends_with('!') ||
                        std::ranges::any_of(norms, [&](auto key) { return find(key) != nullptr; });
   return has_one ? "" : fmt::format("no {}", norms.front());

@@ -239,7 +239,7 @@ const Profile& Profile::transformers() const { return *find_profile(reader); }
 
 // Sources: vLLM and SGLang 0.5.12 model_loader/weight_utils.py
 // (filter_duplicate_safetensors_files); transformers 5.17 src/transformers/utils/hub.py.
-bool Profile::takes(const IndexMisfit& misfit) const {
+bool Profile::takes(const FileMisfit& misfit) const {
   if (misfit.has_key_twice) return false;
   switch (program) {
     case Program::kVllm: return !misfit.lacks_file || !does("need_every_indexed_file");

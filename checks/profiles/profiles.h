@@ -72,7 +72,7 @@ struct Profile {
 
   bool does(Trait trait) const { return traits.contains(trait.name); }
   // Whether the program reads a folder with such an index.
-  bool takes(const IndexMisfit& misfit) const;
+  bool takes(const FileMisfit& misfit) const;
   bool serves() const { return program != Program::kTransformers; }
   // Whether the program runs GGUF files with llama.cpp's own server.
   bool runs_llama_server() const {

@@ -37,8 +37,9 @@ struct Fix {
   bool is_automatic() const { return !step.empty() && needs.empty(); }
 };
 
-// How a folder's index does not match its files, and which files are passed over.
-struct IndexMisfit {
+// How the index of a folder does not match its files, or which key of a GGUF comes twice; and
+// which files are passed over.
+struct FileMisfit {
   std::string found, hint;     // a sentence; empty: none
   bool lacks_file = false;     // the index names a file that does not exist
   bool lacks_tensors = false;  // and no other file has its tensors

@@ -66,7 +66,7 @@ constexpr auto kDeltaInputs = spread([] { return rows::under("linear_attention",
      "linear_num_value_heads*linear_value_head_dim hidden_size", kRows},
     {".linear_attn.in_proj_{a,b}.weight", "linear_num_value_heads hidden_size", kRows},
 }); });
-// Before the common rows: the first match wins.
+// These stand before the common rows, because the first row that matches a name is used.
 constexpr auto kQwen35Names = spread([] { return std::to_array<NameRule>({
     {"model.layers.{}.linear_attn.in_proj_qkv", "blk.{}.attn_qkv", kValueRowsAfterQk},
     {"model.layers.{}.linear_attn.in_proj_z",   "blk.{}.attn_gate", kValueRows},
@@ -106,7 +106,7 @@ constexpr auto kQwen3NextLinear = rows::under("linear_attention", {
      " hidden_size", kRows},
     {".linear_attn.in_proj_ba.weight", "2*linear_num_value_heads hidden_size", kRows},
 });
-// Before the common rows: the first match wins.
+// These stand before the common rows, because the first row that matches a name is used.
 constexpr auto kQwen3NextNames = spread([] { return std::to_array<NameRule>({
     {"model.layers.{}.linear_attn.in_proj_qkvz.weight", "blk.{}.attn_qkv.weight", kQkvz,
      Store::kByRules, "blk.{}.attn_gate.weight"},

@@ -2,8 +2,8 @@
 //
 // Sources: as the files of families, where "transformers models/NAME" is modeling_NAME.py for
 // shapes and configuration_NAME.py for defaults. Only families with these very rows name them; one
-// that differs in a shape has rows of its own. spread() makes one row for each choice that stands
-// in braces.
+// that differs in a shape has rows of its own. spread() (spread.h) makes two rows of
+// "mlp.{gate,up}_proj".
 #pragma once
 
 #include <array>
@@ -92,7 +92,7 @@ inline constexpr auto kFrame = spread([] { return std::to_array<ParameterRule>({
     {".{input,post_attention}_layernorm.weight", "hidden_size"},
 }); });
 inline constexpr std::span<const ParameterRule> kOuterFrame = std::span(kFrame).first(3);
-// Behind what they norm.
+// Norms of layers that norm what attention and MLP give, and not what they read.
 inline constexpr auto kNormsBehind = spread([] { return std::to_array<ParameterRule>({
     {".post_{attention,feedforward}_layernorm.weight", "hidden_size"},
 }); });
@@ -229,12 +229,12 @@ inline constexpr NameRule kTiedAnswerNames[] = {
     {"model.embed_tokens.weight", "cls.output.weight", kAnswersAndAll, Store::kByRules,
      "token_embd.weight"},
 };
-// Before the common names.
+// These stand before the common names, because the first row that matches is used.
 inline constexpr auto kNormsBehindNames = spread([] { return std::to_array<NameRule>({
     {"model.layers.{}.post_{attention,feedforward}_layernorm", "blk.{}.post_{attention,ffw}_norm"},
 }); });
 
-// Before the common names.
+// These stand before the common names, because the first row that matches is used.
 inline constexpr auto kGemmaLayerNames = spread([] { return std::to_array<NameRule>({
     {"model.per_layer_{model_projection,projection_norm}", "per_layer_{model_proj,proj_norm}"},
     {"model.layers.{}.{post_attention,pre_feedforward,post_feedforward}_layernorm",

@@ -1,5 +1,6 @@
-// Rows whose texts have choices in braces, as one row for each choice: "mlp.{gate,up}_proj" are
-// two, gate_proj first. All texts with choices in a row have as many; "{}" is a number.
+// Makes one row for each choice that the texts of a row have in braces: of "mlp.{gate,up}_proj",
+// the rows "mlp.gate_proj" and "mlp.up_proj". Each text of a row has the same number of choices, or
+// none. "{}" stays, as it stands for the number of a layer or expert.
 #pragma once
 
 #include <algorithm>

@@ -90,8 +90,8 @@ Result<FolderDiagnosis> diagnose_folder(const std::filesystem::path& path,
                                         const ReadOptions& reading) {
   FolderDiagnosis out;
   CKPT_TRY(recognize(path));
-  IndexMisfit misfit;
-  auto checkpoint = read_despite_index(path, all_codecs(), reading, misfit);
+  FileMisfit misfit;
+  auto checkpoint = read_despite_misfit(path, all_codecs(), reading, misfit);
   if (!checkpoint && checkpoint.error().code != ErrorCode::kCorrupt) {
     return Failure(std::move(checkpoint.error()));
   }

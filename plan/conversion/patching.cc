@@ -100,9 +100,9 @@ bool is_folder_of_documents(const PatchRequest& patching, const Result<const For
 }
 
 Result<PlannedPatch> plan_all(const PatchRequest& patching, const Context& context) {
-  IndexMisfit misfit;
+  FileMisfit misfit;
   CKPT_ASSIGN(Checkpoint before,
-              read_despite_index(patching.path, all_codecs(), patching.reading, misfit));
+              read_despite_misfit(patching.path, all_codecs(), patching.reading, misfit));
   if (holds_torch_weights(patching.path) || !before.layout.empty()) {
     return unsupported_hint(
         fmt::format("ckpt convert {} OUT, which makes safetensors of them",

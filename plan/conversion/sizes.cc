@@ -49,7 +49,7 @@ Result<uint64_t> parse_size(std::string_view text) {
 
 namespace {
 
-// How many files a limit makes of tensors, which are not divided.
+// The number of files that a limit gives; a tensor is never divided among files.
 uint64_t count_files(std::span<const uint64_t> tensor_bytes, uint64_t limit_bytes) {
   uint64_t files = 1, open_bytes = 0;
   for (const uint64_t bytes : tensor_bytes) {

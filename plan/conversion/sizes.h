@@ -21,7 +21,7 @@ std::string human_seconds(double seconds);  // "4.2 s", "3 min 12 s"
 // and powers of 1000 with "B".
 Result<uint64_t> parse_size(std::string_view text);
 
-// The size `auto` of files: equal ones, as equal_file_bytes() computes them for each output.
+// Stands for the size `auto`: equal_file_bytes() computes the limit for each output.
 inline constexpr uint64_t kAutoFileBytes = std::numeric_limits<uint64_t>::max();
 
 // The limit that cuts tensors of these sizes, in this order, into the most equal files. A file is

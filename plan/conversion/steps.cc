@@ -163,7 +163,7 @@ Result<Checkpoint> read_checkpoint(const std::filesystem::path& path, const Read
 }
 
 Status refuse_parts(const std::filesystem::path& path, const Checkpoint& read,
-                    const IndexMisfit& misfit) {
+                    const FileMisfit& misfit) {
   bool is_part = misfit.lacks_tensors || misfit.has_conflict;
   if (misfit.has_more && !is_part) {
     CKPT_ASSIGN(const auto missing, missing_names(read, all_codecs()));
@@ -176,8 +176,8 @@ Result<Checkpoint> read_whole_checkpoint(const std::filesystem::path& path,
                                          const ReadOptions& reading,
                                          std::vector<std::string>* notes) {
   CKPT_TRY(recognize(path));
-  IndexMisfit misfit;
-  CKPT_ASSIGN(Checkpoint out, read_despite_index(path, all_codecs(), reading, misfit));
+  FileMisfit misfit;
+  CKPT_ASSIGN(Checkpoint out, read_despite_misfit(path, all_codecs(), reading, misfit));
   CKPT_TRY(refuse_parts(path, out, misfit));
   if (!misfit.found.empty() && notes != nullptr) {
     notes->push_back(misfit.found + (misfit.lacks_file      ? "; other files have its tensors"

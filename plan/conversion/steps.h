@@ -54,7 +54,7 @@ Result<Checkpoint> read_whole_checkpoint(const std::filesystem::path& path,
 
 // Fails: kCorrupt: `read` is not the entire model, or programs would read other values.
 Status refuse_parts(const std::filesystem::path& path, const Checkpoint& read,
-                    const IndexMisfit& misfit);
+                    const FileMisfit& misfit);
 
 // The context of transforms: every codec, and access to other checkpoints and documents, which are
 // read with the options `reading`. `notes` may be null.

@@ -81,7 +81,7 @@ TEST(EveryFamily, HasOneActivationThatOtherProgramsTakeForGranted) {
     const auto said = [&](const char* profile, std::string_view field, const AnyJson& value) {
       return reported_severity(*family, profile, "C27", {{std::string(field), value}});
     };
-    for (const std::string_view field : words_after(own.fields, "")) {
+    for (const std::string_view field : split_words(own.fields)) {
       SCOPED_TRACE(fmt::format("{} {}", family->architectures, field));
       EXPECT_EQ(said("llama.cpp", field, "mish"), "unsound");
       EXPECT_NE(said("vllm-0.17", field, "mish"), "");
@@ -144,7 +144,7 @@ TEST(EveryFamily, NeedsABaseOfItsRope) {
 std::vector<std::string_view> fields_of_key(const Family& family, std::string_view key) {
   for (const auto list : {family.keys, kCommonKeys}) {
     for (const KeyRule& rule : list) {
-      if (rule.key == key) return words_after(rule.fields, "");
+      if (rule.key == key) return split_words(rule.fields);
     }
   }
   return {};

@@ -29,8 +29,8 @@ std::string message_of(const fs::path& path, const fs::path& folder) {
   } else if (const auto format = recognize(path); !format) {
     text = format.error().text();
   } else {
-    IndexMisfit misfit;
-    const auto checkpoint = read_despite_index(path, all_codecs(), {}, misfit);
+    FileMisfit misfit;
+    const auto checkpoint = read_despite_misfit(path, all_codecs(), {}, misfit);
     text = !checkpoint ? checkpoint.error().text() : misfit.error().in(path.string()).text();
     if (checkpoint && misfit.found.empty()) text.clear();
   }

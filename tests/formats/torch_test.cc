@@ -109,8 +109,8 @@ TEST(Torch, RejectsAFalseIndex) {
     ASSERT_NE(at, std::string::npos);
     text.replace(at, name.size(), fmt::format("\"lm_head.weight\": \"{}\"", file));
     write_file(index, text);
-    IndexMisfit misfit;
-    ASSERT_TRUE(read_despite_index(folder / "model", all_codecs(), {}, misfit).has_value());
+    FileMisfit misfit;
+    ASSERT_TRUE(read_despite_misfit(folder / "model", all_codecs(), {}, misfit).has_value());
     EXPECT_NE(misfit.found.find(sentence), std::string::npos) << misfit.found;
     EXPECT_NE(misfit.found.find(kTorchIndexName), std::string::npos);
   }

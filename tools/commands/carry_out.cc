@@ -135,7 +135,7 @@ void show_moves(const Console& console, const Output& output) {
   }
 }
 
-// The file whose hash, which one core computes, took nearly all of the time; else empty.
+// The path of the file whose hash took nearly all of the time, as one core computes it; or empty.
 std::string bound_by_hash(const ExecuteReport& report) {
   constexpr double kNearlyAll = 0.9;
   for (const FileReport& file : report.files) {

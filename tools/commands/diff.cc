@@ -392,7 +392,7 @@ Result<bool> are_names_read(const std::string& path, const Checkpoint& checkpoin
 Result<int> diff(const TypedDiff& typed, const Console& console, const CommonOptions& common) {
   CKPT_ASSIGN(const ValueQuestion question, question_of(typed));
   const bool wants_values = typed.values || !typed.fail_if.empty() || !typed.tensors.empty();
-  IndexMisfit misfit_a, misfit_b;
+  FileMisfit misfit_a, misfit_b;
   const Result<Checkpoint> a = read_with_misfit(typed.a, typed.reading, misfit_a);
   if (!a) return unsound(console, a.error());
   const Result<Checkpoint> b = read_with_misfit(typed.b, typed.reading, misfit_b);

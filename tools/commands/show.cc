@@ -217,7 +217,7 @@ Result<int> show(const TypedShow& typed, const Console& console) {
     return misuse_hint("--tensors --sort " + typed.sort, "--sort {}: orders the list of --tensors",
                        typed.sort);
   }
-  IndexMisfit misfit;
+  FileMisfit misfit;
   CKPT_ASSIGN(const Checkpoint checkpoint, read_with_misfit(typed.path, typed.reading, misfit));
   note_shard(typed.path, checkpoint, misfit, console);
   QuantSummary summary;

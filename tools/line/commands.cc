@@ -92,12 +92,12 @@ Result<int> run_for_each(const std::vector<std::string>& paths, const Console& c
 }
 
 Result<Checkpoint> read_with_misfit(const std::string& path, const ReadOptions& reading,
-                                    IndexMisfit& misfit) {
+                                    FileMisfit& misfit) {
   CKPT_TRY(recognize(path));
-  return read_despite_index(path, all_codecs(), reading, misfit);
+  return read_despite_misfit(path, all_codecs(), reading, misfit);
 }
 
-void note_shard(const std::string& path, const Checkpoint& checkpoint, const IndexMisfit& misfit,
+void note_shard(const std::string& path, const Checkpoint& checkpoint, const FileMisfit& misfit,
                 const Console& console) {
   const std::string words = checkpoint.shard_words();
   if (!words.empty()) console.warn("{}: {}; the others are not read", path, words);

@@ -51,10 +51,10 @@ Result<int> run_for_each(const std::vector<std::string>& paths, const Console& c
 
 // Reads as read_checkpoint() does, and sets `misfit`.
 Result<Checkpoint> read_with_misfit(const std::string& path, const ReadOptions& reading,
-                                    IndexMisfit& misfit);
+                                    FileMisfit& misfit);
 
 // Notes that one shard was read without the others, and how an index does not match the files.
-void note_shard(const std::string& path, const Checkpoint& checkpoint, const IndexMisfit& misfit,
+void note_shard(const std::string& path, const Checkpoint& checkpoint, const FileMisfit& misfit,
                 const Console& console);
 
 // Set by SIGINT and SIGTERM.

@@ -53,11 +53,11 @@ std::pair<std::string, std::string> told_checks(const Checkpoint& checkpoint,
 // Judges a checkpoint. Returns the names of its files if it is sound.
 Result<std::set<std::string>> judge(const Format& format, const fs::path& path,
                                     std::vector<StructureFinding>& found) {
-  IndexMisfit misfit;
+  FileMisfit misfit;
   WeightChecks checks;
   ReadOptions options{.follow_links = true};  // the comparison of files reports links
   if (!is_url(path)) options.checks = &checks;
-  auto checkpoint = is_folder(path) ? read_despite_index(path, all_codecs(), options, misfit)
+  auto checkpoint = is_folder(path) ? read_despite_misfit(path, all_codecs(), options, misfit)
                                     : format.read(path, all_codecs(), options);
   if (checkpoint) tell_repeated_keys(path, *checkpoint, misfit);
   std::set<std::string> files;

@@ -531,7 +531,7 @@ Result<Json> report_data(const ReportQuestion& question, const Console& console,
   Json against;
   std::optional<Checkpoint> base;
   if (!question.against.empty()) {
-    IndexMisfit misfit;
+    FileMisfit misfit;
     CKPT_ASSIGN(base, read_with_misfit(question.against.string(), question.reading, misfit));
     note_shard(question.against.string(), *base, misfit, console);
     CKPT_ASSIGN(against, json_of({question.against, question.against, *base, cells_of(*base),
@@ -539,7 +539,7 @@ Result<Json> report_data(const ReportQuestion& question, const Console& console,
                                  console));
   }
   for (const fs::path path : question.paths) {
-    IndexMisfit misfit;
+    FileMisfit misfit;
     CKPT_ASSIGN(const Checkpoint checkpoint, read_with_misfit(path, question.reading, misfit));
     note_shard(path.string(), checkpoint, misfit, console);
     Cells cells = cells_of(checkpoint);

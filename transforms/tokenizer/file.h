@@ -26,7 +26,8 @@ struct TokenizerFile {
   const JsonValue& part(std::string_view name) const;
 };
 
-// nullopt: there is none. Fails: kCorrupt: it is not a JSON object, or "model" is not.
+// Returns nullopt if the folder has no tokenizer.json. Fails: kCorrupt: it is not an object, or its
+// "model" is not.
 Result<std::optional<TokenizerFile>> read_tokenizer_file(const Checkpoint& checkpoint);
 
 // Sorted by id. Fails: kCorrupt.

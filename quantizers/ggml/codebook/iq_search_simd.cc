@@ -4,11 +4,12 @@
 // adds up its values in order; for groups that are not rounded to a point, a lane is a near point
 // (iq_nearest_simd.h).
 //
-// IQ1: splits with a lane per second boundary, and points with a lane each
-// (iq_nearest_simd.h).
+// IQ1 sorts the values of a run and splits them at two boundaries into low, middle and high. A lane
+// is a second boundary; in the search for points, a lane is a near point (iq_nearest_simd.h).
 //
-// Which split is best depends on the order in which they are offered. A vector of splits is
-// compared with the best so far; if one explains more, all of them are offered one by one.
+// The search keeps the first split that explains more than all before it, so the order counts. A
+// vector of splits is compared with the best so far; if one of them explains more, they are offered
+// one by one, in order.
 //
 // IQ4_NL and IQ4_XS: a lane is one of the tried scales, so that each adds up its values
 // in order; for codes, a lane is a value.

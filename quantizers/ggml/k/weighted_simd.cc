@@ -17,8 +17,8 @@
 // Q6_K uses the given column weights and gives the scale of largest magnitude level -128. Q3_K also
 // uses the variance of the block, and searches for levels as it does for codes.
 //
-// Note: a sub-block whose rounded scale is 0 keeps its search's codes, which are 0 if all values
-// are. A block with Inf, NaN or such scales is encoded by the scalar twin.
+// Note: a sub-block whose scale is rounded to 0 keeps the codes that its search found; they are 0
+// if all values are 0. A block with Inf, NaN or such a scale is encoded by the scalar twin.
 #include "core/simd/dispatch.h"
 #include "quantizers/ggml/k/k_quants.h"
 

@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "models/row_lists.h"
@@ -123,10 +125,12 @@ class TraitSet {
   std::array<uint64_t, static_cast<size_t>(ModelTrait::kRankedVocabulary) / 64 + 1> words_ = {};
 };
 
-// A part of a module's name, and what vLLM calls it.
+// A part of a module's name, and what vLLM calls it. A "*" in both is the number of the layer.
 struct RenamedPart {
   std::string_view from, to;
 };
+// `name` with vLLM's words for the part; nullopt if it does not have the part.
+std::optional<std::string> rename_part(std::string_view name, const RenamedPart& part);
 // A field of config.json that is true if a layer of the GGUF has the tensor.
 struct ToldField {
   std::string_view field, tensor;

@@ -68,13 +68,29 @@ void check_model_type(const CheckContext& context) {
                  std::move(fix));
 }
 
+// The class that generates text of this model_type; empty for classifiers, and where the type is
+// not known here.
+std::string_view class_of_type(const Subject& on) {
+  const bool is_classifier = known(on.config, "id2label") != nullptr;
+  const Family* table = is_classifier ? nullptr : table_of_model_type(on.model_type);
+  if (table == nullptr) return {};
+  for (const std::string_view name : split_words(table->architectures)) {
+    if (name.ends_with("ForConditionalGeneration") == on.has_text_config()) return name;
+  }
+  return {};
+}
+
 // vLLM takes the bare model of model_type then, where transformers has one.
 void check_no_class(const CheckContext& context) {
   const bool is_served = context.is(Program::kVllm) && !context.on.is_wrapper &&
                          knows_model_type(context.profile.transformers(), context.on.model_type);
+  Fix fix = advised("copy architectures from the source model's config.json");
+  if (const std::string_view name = class_of_type(context.on); !name.empty()) {
+    fix.step = fmt::format("config:set=architectures=[\"{}\"]", name);
+  }
   context.report("config.json: architectures", "names no class",
                  is_served ? std::optional(Severity::kUnsound) : std::nullopt,
-                 is_served ? "served as a model that makes embeddings" : "");
+                 is_served ? "served as a model that makes embeddings" : "", std::move(fix));
 }
 
 void check_model_class(const CheckContext& context) {

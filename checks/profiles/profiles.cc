@@ -314,6 +314,15 @@ bool knows_model_class(const Profile& profile, std::string_view name) {
   });
 }
 
+bool has_fallback_class(const Profile& profile, std::string_view name) {
+  constexpr std::string_view kList = "fallback classes", kBare = "Model";
+  if (has_listed(profile, kList, name, false)) return true;
+  if (!name.ends_with(kBare) || !profile.does("run_bare_models_by_fallback")) return false;
+  const std::string stem = fmt::format("{}For", name.substr(0, name.size() - kBare.size()));
+  return std::ranges::any_of(listed_words(profile, kList),
+                             [&](std::string_view each) { return each.starts_with(stem); });
+}
+
 bool runs_by_fallback(const Profile& profile, std::string_view name) {
   if (has_listed(profile, "classes without code", name, false)) return true;
   return !knows_model_class(profile, name) && has_fallback_class(profile, name);

@@ -35,6 +35,7 @@ inline constexpr std::string_view kTraits[] = {
     "read_gguf",
     "read_mixed_precision",
     "refuse_extra_weights",
+    "run_bare_models_by_fallback",
     "run_quantized_embeddings",  // NVFP4 in MIXED_PRECISION
     "run_quantized_heads",
     "take_experts_in_smaller_blocks",
@@ -136,9 +137,7 @@ inline bool knows_model_type(const Profile& profile, std::string_view model_type
 bool knows_model_class(const Profile& profile, std::string_view name);
 // Whether a class that a server lacks may run with the code of transformers. A class that both lack
 // stops the run, whatever model_type is.
-inline bool has_fallback_class(const Profile& profile, std::string_view name) {
-  return has_listed(profile, "fallback classes", name, false);
-}
+bool has_fallback_class(const Profile& profile, std::string_view name);
 // Whether the program reads ModelOpt checkpoints with this quant_algo.
 inline bool takes_algo(const Profile& profile, std::string_view algo) {
   return has_listed(profile, "modelopt algorithms", algo, false);

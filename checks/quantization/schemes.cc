@@ -16,6 +16,8 @@
 //   weights, inputs, outputs, cache    type and bits ("int4"), or "none"
 //   weights.KEY, inputs.KEY, ...       strategy, group_size, symmetric, dynamic, actorder, scales
 //   outer_format, format               format of the quantization_config, format of the group
+//   packing                            of numbers of 3, 5, 6 or 7 bits: "dense", or "words" if none
+//                                      spans two words; "none" for other widths
 //   targets                            "linear" (by class) or "names" (by module)
 //   sparsity, structure                format and sparsity_structure in sparsity_config
 //
@@ -27,6 +29,8 @@
 
 #include "checks/quantization/module_lists.h"
 #include "checks/subject/subject.h"
+#include "core/base/arithmetic.h"
+#include "core/base/numbers.h"
 #include "core/base/words.h"
 #include "core/model/quant_lists.h"
 #include "core/model/tensor_names.h"
@@ -208,6 +212,18 @@ class GroupsByTarget {
   size_t of_class_ = kNone;
 };
 
+// The value of the fact `packing` for this tensor. Both ways are the same for widths that divide a
+// word, and take the same room in short rows.
+std::string packing_of(const Subject& on, const Tensor& tensor, const Facts& facts) {
+  const PackedForm* form = find_mapped(on.packed.by_codes, tensor.name);
+  const std::string* weights = find_mapped(facts, "weights");
+  const auto bits = weights == nullptr ? std::nullopt : number_after(*weights, "int");
+  const bool is_packed = plain_dtype(*tensor.codec) == Dtype::kI32 && tensor.shape.size() == 2;
+  if (form == nullptr || !is_packed || !bits || *bits == 0 || *bits > 8) return "none";
+  const uint64_t dense = divide_up(form->shape.back() * *bits, 32);
+  return 32 % *bits == 0 ? "none" : tensor.shape[1] == dense ? "dense" : "words";
+}
+
 // Adds to each scheme the kinds of coded modules that it applies to, by the first matching group.
 void add_modules(const Subject& on, std::vector<StatedScheme>& schemes) {
   const GroupsByTarget groups(schemes);
@@ -217,11 +233,15 @@ void add_modules(const Subject& on, std::vector<StatedScheme>& schemes) {
     const std::string name = module_of(tensor.name);
     const auto found = groups.find(name);
     if (!found) continue;
+    StatedScheme& scheme = schemes[*found];
+    if (last_word(tensor.name) == "weight_packed" && !scheme.facts.contains("packing")) {
+      scheme.facts["packing"] = packing_of(on, tensor, scheme.facts);
+    }
     const size_t experts = name.find(".experts.");
     const bool is_one =
         experts == name.npos ||
         of_experts.try_emplace(name.substr(0, experts), *found).first->second == *found;
-    schemes[*found].of.insert(experts == name.npos ? "linear"
+    scheme.of.insert(experts == name.npos ? "linear"
                               : is_one             ? "experts"
                                                    : "parts of experts");
   }

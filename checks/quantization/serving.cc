@@ -47,8 +47,8 @@ std::vector<Rename> renames(const Subject& on, const Profile& profile) {
 std::string module_name(std::string name, const Subject& on, const Profile& profile) {
   if (profile.program != Program::kVllm) return name;
   for (const RenamedPart& part : traits_of(on.model_type).vllm_names) {
-    const size_t at = part.to.ends_with('.') ? name.find(part.from) : name.npos;
-    if (at != name.npos) name.replace(at, part.from.size(), part.to);
+    if (!part.to.ends_with('.')) continue;
+    if (auto renamed = rename_part(name, part)) name = std::move(*renamed);
   }
   return name;
 }
@@ -92,6 +92,16 @@ bool fuses_silently(const Subject& on, const Profile& profile) {
   return has_listed(profile, "silent joins", on.model_type, false);
 }
 
+// The name that the server looks up in lists for a module: empty for the head of a class that gives
+// its head none, and with a dot in front in a class that begins the names of its layers so. No list
+// names these.
+std::string name_in_lists(const Subject& on, const Profile& profile, const std::string& name) {
+  const bool is_head = name.ends_with("lm_head");
+  if (is_head && has_listed(profile, "heads without a name", on.model_class, false)) return "";
+  const bool has_dot = has_listed(profile, "layers behind a dot", on.model_class, false);
+  return has_dot ? "." + name : name;
+}
+
 // The quantization section with the server's names.
 class Statement {
  public:
@@ -115,8 +125,9 @@ class Statement {
  private:
   void decide(const std::string& name, ServedModule& served) const {
     if (forced_plain(on_, profile_, name) != nullptr || is_never_quantized(name)) return;
-    if (is_excluded(name, served.is_partial)) return;
-    served.algo = said_.algo == "MIXED_PRECISION" ? algo_of_layer(name, served) : said_.algo;
+    const std::string asked = name_in_lists(on_, profile_, name);
+    if (is_excluded(asked, served.is_partial)) return;
+    served.algo = said_.algo == "MIXED_PRECISION" ? algo_of_layer(asked, served) : said_.algo;
     // In a mixed file, the server leaves all other layers plain.
     const bool runs = has_listed(profile_, "modelopt algorithms of layers", served.algo,
                                  takes_algo(profile_, served.algo));
@@ -294,7 +305,8 @@ class ByLists {
     served.is_unclear = std::ranges::none_of(
         served.shards, [&](const Module* shard) { return is_asked(*shard); });
     if (served.is_unclear || forced_plain(on_, profile_, name) != nullptr) return std::nullopt;
-    ModuleQuery module{rules_.empty() ? server_name(name) : name, {}, false, false};
+    const std::string known = rules_.empty() ? server_name(name) : name;
+    ModuleQuery module{name_in_lists(on_, profile_, known), {}, false, false};
     module.is_experts = split(name).word == "experts";
     module.is_head = name.ends_with("lm_head");
     const Split parts = split(module.name);
@@ -366,13 +378,17 @@ bool asks_lists(const Subject& on) {
 
 }  // namespace
 
-// Sources: vLLM model_executor/layers/mamba/short_conv.py, and of 0.32 models/deepseek_v2.py
-// (Indexer), which takes blocks of FP8 for them too; SGLang 0.5.12
+// Sources: vLLM model_executor/layers/mamba/{short_conv,mamba_mixer}.py, and of 0.32
+// models/deepseek_v2.py (Indexer), which takes blocks of FP8 for them too; SGLang 0.5.12
 // python/sglang/srt/models/{qwen3_5,olmo,stablelm}.py.
 const PlainModules* forced_plain(const Subject& on, const Profile& profile, std::string_view name) {
   static constexpr PlainModules kConvolutions = {
       "the convolutions", "KeyError: 'layers.0.short_conv.in_proj.input_scale'",
       "{again} --keep '*.conv.*'"};
+  static constexpr PlainModules kMamba = {
+      "the Mamba layers",
+      "There is no module or parameter named 'model.layers.0.mamba.dt_proj.input_scale'",
+      "{again} --keep '*.mamba.*'"};
   static constexpr PlainModules kIndexer = {
       "two matrices of the indexer of sparse attention, as one,",
       "KeyError: 'layers.0.self_attn.indexer.wk_weights_proj.input_scale'",
@@ -390,6 +406,9 @@ const PlainModules* forced_plain(const Subject& on, const Profile& profile, std:
   }
   if (has_listed(profile, "convolutions in floats", on.text_type, false)) {
     return names_any(name, {".conv."}) ? &kConvolutions : nullptr;
+  }
+  if (has_listed(profile, "mamba in floats", on.text_type, false)) {
+    return names_any(name, {".mamba."}) ? &kMamba : nullptr;
   }
   if (has_listed(profile, "attention in floats", on.model_type, false)) {
     return names_any(name, {".self_attn."}) ? &kAttention : nullptr;

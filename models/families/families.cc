@@ -4,6 +4,8 @@
 // set_gguf_parameters); a field that is absent gives no key.
 #include <map>
 
+#include <fmt/format.h>
+
 #include "core/base/find.h"
 #include "core/base/words.h"
 #include "models/families/rows.h"
@@ -101,6 +103,18 @@ Traits with_shared(Traits part, const Traits& shared) {
   if (part.rotated_share == 0) part.rotated_share = shared.rotated_share;
   if (part.only_in_transformers.empty()) part.only_in_transformers = shared.only_in_transformers;
   return part;
+}
+
+std::optional<std::string> rename_part(std::string_view name, const RenamedPart& part) {
+  std::string_view end = part.from, to_end = part.to;
+  const std::string_view start = take_word(end, '*'), to_start = take_word(to_end, '*');
+  const size_t at = name.find(start);
+  if (at == name.npos) return std::nullopt;
+  const size_t number = at + start.size();
+  const size_t after = end.empty() ? number : name.find_first_not_of("0123456789", number);
+  if (after == name.npos || !name.substr(after).starts_with(end)) return std::nullopt;
+  return fmt::format("{}{}{}{}{}", name.substr(0, at), to_start,
+                     name.substr(number, after - number), to_end, name.substr(after + end.size()));
 }
 
 const Traits& traits_of(std::string_view model_type) {

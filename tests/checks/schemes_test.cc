@@ -54,5 +54,36 @@ TEST(Schemes, EveryProgramAnswersAsItsSourceDoes) {
   EXPECT_LE(unclear * 20, count);
 }
 
+// vLLM counts the bits of a row; compressed-tensors before 0.18 left bits of each word unused.
+TEST(Schemes, AskHowNumbersOfThreeBitsArePacked) {
+  const auto answer = [](uint64_t words, const char* profile) {
+    Checkpoint checkpoint = documents(kQwen3);
+    SortedJson config = *parse_json(kConfig, checkpoint.find_document(kConfig)->text());
+    config["quantization_config"] = SortedJson::parse(R"({"quant_method": "compressed-tensors",
+        "format": "pack-quantized", "config_groups": {"group_0": {"targets": ["Linear"],
+        "weights": {"num_bits": 3, "type": "int", "strategy": "channel", "symmetric": true}}}})");
+    config["dtype"] = "bfloat16";
+    checkpoint.set_document(kConfig, config.dump());
+    const std::string weight = "model.layers.0.mlp.gate_proj.weight";
+    checkpoint.tensors.push_back(made_tensor(weight + "_packed", {64, words}, "i32"));
+    DiagnosisOptions options{{profile}, false, {}, nullptr};
+    options.packed_forms = [](const Checkpoint& from) {
+      const std::string& codes = from.tensors.back().name;
+      PackedForms forms;
+      forms.by_codes[codes] = {codes.substr(0, codes.rfind('_')), {64, 256}, {codes}};
+      return forms;
+    };
+    const auto diagnosis = diagnose(checkpoint, options);
+    EXPECT_TRUE(diagnosis);
+    return std::ranges::any_of(diagnosis->findings, [](const Finding& finding) {
+      return finding.check == "Q39" && finding.severity == Severity::kUnloaded;
+    });
+  };
+  for (const char* profile : {"vllm-0.32", "vllm-0.33"}) {
+    EXPECT_FALSE(answer(24, profile)) << profile;  // 256 numbers of 3 bits
+    EXPECT_TRUE(answer(26, profile)) << profile;   // ten in each word
+  }
+}
+
 }  // namespace
 }  // namespace ckpt

@@ -2,7 +2,7 @@
 """What `ckpt doctor --for PROFILE` says of a folder is what vLLM does with it: configuration, tokenizer, model, weights.
 
 usage: PYTHON vllm_agrees.py CKPT TESTDATA [--only TEXT] [--form FORM] [--jobs N]
-  PYTHON has vllm 0.16, 0.17 or 0.32, which decides the profile; exits 77, "peer missing", without it
+  PYTHON has a vllm that a profile describes, which decides the profile; exits 77, "peer missing", without it
   --only TEXT      folders whose name holds TEXT
   --form FORM      exports of that form alone (NVFP4, W4A16, "NVFP4 and FP8", FP8)
   --jobs N         at a time (1)
@@ -23,8 +23,6 @@ import tempfile
 from doctor_mutations import Loader, diagnosis, judged
 from make_exports import has_tower, header_of, peer_missing, write_amax
 
-# vLLM's version begins with, profile.
-PROFILES = {"0.16.": "vllm-0.16", "0.17.": "vllm-0.17", "0.32.": "vllm"}
 # Complete models in addition to the families.
 OTHERS = ("*-micro", "nvfp4/*", "export/qat-checkpoint")
 # Every family is exported as these; MAXIMA stands for a file of them.
@@ -46,6 +44,15 @@ def is_text_of_wrapper(folder):
     return not has_tower(name for file in folder.glob("*.safetensors") for name in header_of(file))
 
 
+def profile_of(ckpt, version):
+    """The name of the profile whose facts are of this minor release of vLLM; None if there is none."""
+    listed = subprocess.run([ckpt, "list", "profiles", "--json"], capture_output=True, text=True, check=True).stdout
+    for profile in map(json.loads, listed.splitlines()):
+        if profile["program"] == "vllm" and profile["version"].split(".")[:2] == version.split(".")[:2]:
+            return profile["name"]
+    return None
+
+
 class Run:
     def __init__(self, options, work):
         self.ckpt, self.testdata, self.only, self.form = options.ckpt, options.testdata, options.only, options.form
@@ -55,7 +62,7 @@ class Run:
             loader = Loader(sys.executable, "vllm_outcomes.py", options.testdata / "llama-micro")
             self.loaders.put(loader)
         self.version = loader.version
-        self.profile = next((name for begin, name in PROFILES.items() if loader.version.startswith(begin)), None)
+        self.profile = profile_of(options.ckpt, loader.version)
         if self.profile is None:
             peer_missing("vllm", f"{loader.version} is not one that a profile describes")
 

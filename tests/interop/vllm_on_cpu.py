@@ -114,3 +114,34 @@ def choose_emulated_experts():
     except (ImportError, AttributeError):  # newer releases have an oracle
         return
     replace_everywhere("get_mxfp4_backend", lambda *args, **kwargs: marlin)
+
+
+class BlackwellOfKernels(Blackwell):
+    """The same for the code that chooses kernels, which asks whether this is CUDA before it looks at weights."""
+
+    _enum = platforms.PlatformEnum.CUDA
+
+    def is_cuda(self):
+        return True
+
+    def is_cuda_alike(self):
+        return True
+
+    def is_cpu(self):
+        return False
+
+
+def choose_kernels_of_cuda():
+    """Has releases from 0.32 on choose a layer's kernel as on a GPU; a kernel that only a GPU can build is then not asked."""
+    try:
+        from vllm.model_executor.kernels import linear
+    except ImportError:
+        return  # an older release
+    from vllm.model_executor.layers.quantization.utils import marlin_utils
+    chosen_by = (marlin_utils, linear, *(module for name, module in sys.modules.items() if name.startswith(linear.__name__ + ".")))
+    for module in chosen_by:
+        if hasattr(module, "current_platform"):
+            module.current_platform = BlackwellOfKernels()
+
+
+choose_kernels_of_cuda()

@@ -95,8 +95,9 @@ def dropped(model):
 def unfilled(model, loaded, stored):
     """Parameters that no tensor filled, or only in part: of parts that are run as one, one may be missing."""
     unused = set(dropped(model))
+    filled = {id(parameter) for name, parameter in model.named_parameters(remove_duplicate=False) if name in loaded}
     return sorted(name for name, parameter in model.named_parameters() if not name.endswith(CACHE) and name not in unused
-                  and (name not in loaded or is_marked(name, parameter, stored)))
+                  and (id(parameter) not in filled or is_marked(name, parameter, stored)))
 
 
 def outcome(folder, text_only):

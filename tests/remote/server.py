@@ -162,7 +162,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def note(self, status, sent):
         with self.owner.lock:
-            self.owner.log.append({"at": self.at, "method": self.command, "path": self.path, "status": status, "sent": sent,
+            self.log.append({"at": self.at, "method": self.command, "path": self.path, "status": status, "sent": sent,
                                    "range": self.headers.get("Range"), "token": "Authorization" in self.headers})
 
     def file(self, data, headers=()):
@@ -382,6 +382,7 @@ class Handler(BaseHTTPRequestHandler):
     def counted_answer(self):
         with self.owner.lock:
             self.owner.at_once += 1
+            self.log = self.owner.log   # a request belongs to the log of the moment in which it came
         try:
             self.answer()
         finally:

@@ -31,13 +31,12 @@ struct Modules {
 // vLLM renames some modules but not the entries of lists, so lists need its names too. No method
 // quantizes routers.
 // Source: vLLM 0.32 vllm/model_executor/models/transformers/{base,causal}.py, by which it runs
-// GPT-NeoX, and models/{granitemoehybrid,minimax_m2,stablelm}.py; of 0.17.1
+// GPT-NeoX, and models/{falcon_h1,granitemoehybrid,minimax_m2,stablelm}.py; of 0.17.1
 // models/starcoder2.py.
-std::string other_name(std::string name, std::string_view model_type) {
+std::string other_name(std::string_view name, std::string_view model_type) {
   for (const RenamedPart& part : traits_of(model_type).vllm_names) {
-    const size_t at = name.find(part.from);
-    if (at == name.npos || name.ends_with(".gate")) continue;
-    return name.replace(at, part.from.size(), part.to);
+    if (name.ends_with(".gate")) continue;
+    if (auto renamed = rename_part(name, part)) return *std::move(renamed);
   }
   return {};
 }

@@ -70,14 +70,31 @@ void check_model_type(const CheckContext& context) {
 
 // The class that generates text of this model_type; empty for classifiers, and where the type is
 // not known here.
-std::string_view class_of_type(const Subject& on) {
+std::string_view class_of_type(const Subject& on, bool is_wrapper) {
   const bool is_classifier = known(on.config, "id2label") != nullptr;
-  const Family* table = is_classifier ? nullptr : table_of_model_type(on.model_type);
+  const std::string& type = is_wrapper ? on.model_type : on.text_type;
+  const Family* table = is_classifier ? nullptr : table_of_model_type(type);
   if (table == nullptr) return {};
   for (const std::string_view name : split_words(table->architectures)) {
-    if (name.ends_with("ForConditionalGeneration") == on.has_text_config()) return name;
+    if (name.ends_with("ForConditionalGeneration") == is_wrapper) return name;
   }
   return {};
+}
+
+// Reports a wrapper whose text part has a model_type for which the program finds no class.
+void check_class_of_text(const CheckContext& context) {
+  const Subject& on = context.on;
+  const bool is_found = !on.has_text_config() ||
+                        !has_listed(context.profile, "text parts without a class", on.text_type,
+                                    false) ||
+                        !list_in(on.text_config(), "architectures").empty();
+  if (is_found) return;
+  Fix fix = advised("copy text_config.architectures from the source model's config.json");
+  if (const std::string_view name = class_of_type(on, false); !name.empty()) {
+    fix.step = fmt::format("config:set=text_config.architectures=[\"{}\"]", name);
+  }
+  context.report("config.json: text_config.architectures", "absent; it names the text part's class",
+                 {}, "No model architectures are specified", std::move(fix));
 }
 
 // vLLM takes the bare model of model_type then, where transformers has one.
@@ -85,7 +102,8 @@ void check_no_class(const CheckContext& context) {
   const bool is_served = context.is(Program::kVllm) && !context.on.is_wrapper &&
                          knows_model_type(context.profile.transformers(), context.on.model_type);
   Fix fix = advised("copy architectures from the source model's config.json");
-  if (const std::string_view name = class_of_type(context.on); !name.empty()) {
+  const Subject& on = context.on;
+  if (const std::string_view name = class_of_type(on, on.has_text_config()); !name.empty()) {
     fix.step = fmt::format("config:set=architectures=[\"{}\"]", name);
   }
   context.report("config.json: architectures", "names no class",
@@ -97,7 +115,7 @@ void check_model_class(const CheckContext& context) {
   const Subject& on = context.on;
   if (on.config.is_null()) return;
   if (on.model_class.empty()) return check_no_class(context);
-  if (knows_model_class(context.profile, on.model_class)) return;
+  if (knows_model_class(context.profile, on.model_class)) return check_class_of_text(context);
   const JsonValue& inner = list_in(on.text_config(), "architectures");
   const auto* text_class = inner.empty() ? nullptr : inner[0].get_ptr<const std::string*>();
   if (text_class != nullptr && context.profile.does("read_class_of_text_part") &&

@@ -9,6 +9,7 @@
 #include "checks/quantization/serving.h"
 #include "checks/subject/subject.h"
 #include "core/base/words.h"
+#include "core/model/tensor_names.h"
 
 namespace ckpt {
 namespace {
@@ -48,6 +49,16 @@ Fix fix_for_lists(const Subject& on, std::string_view what) {
   return advised(fmt::format(fmt::runtime(what), on.quantization()->exclude_key), true);
 }
 
+// The fix for modules that no list can name: a layout that quantizes no heads, or one form for all.
+Fix fix_for_unlisted(const Subject& on, bool is_plain) {
+  const std::string& algo = on.quantization()->algo;
+  if (is_plain && !has_lists(on) && algo.find("NVFP4") != algo.npos) {
+    return {"nvfp4-layout:to=compressed-tensors", {}, {}, true, 0};
+  }
+  return advised(fmt::format("{}; in one form for all, because no list can name these", kAgain),
+                 true);
+}
+
 // Whether codes have the shape of the floats, so that floats load in their place.
 bool is_shape_kept(const Subject& on, const Module& module) {
   const std::string& method = on.quantization()->method;
@@ -74,11 +85,13 @@ bool is_as_served(const Subject& on, const Module& module, const ServedModule& s
 void check_lists(const CheckContext& context) {
   if (!is_judged(context.on, context.profile)) return;
   Mismatch narrow, plain, codes;
+  bool is_unlisted = false;
   const bool has_narrow = has_lists(context.on) && reads_as_codes(context.on);
   for (const auto& [name, served] : context.served) {
     for (const Module* shard : served.shards) {
-      const bool is_forced = forced_plain(context.on, context.profile, name) != nullptr;  // Q14
+      const bool is_forced = forced_plain(context.on, context.profile, name).has_value();  // Q14
       if (is_forced || served.is_partial || is_as_served(context.on, *shard, served)) continue;
+      is_unlisted = is_unlisted || served.is_unlisted;
       const bool is_of_q15 = name.ends_with("lm_head") && !runs_coded_heads(context.profile) &&
                              context.on.modules.contains(shard->name);
       if (shard->form != Form::kPlain && !is_of_q15) codes.add(shard->name);
@@ -90,7 +103,10 @@ void check_lists(const CheckContext& context) {
   }
   const std::string place = context.on.quantizations.empty() ? std::string("config.json")
                                                              : context.on.quantization()->place;
-  const Fix add = fix_for_lists(context.on, "name these modules in '{}', or quantize them too");
+  const auto fix = [&](bool is_plain, std::string_view what) {
+    return is_unlisted ? fix_for_unlisted(context.on, is_plain) : fix_for_lists(context.on, what);
+  };
+  const Fix add = fix(true, "name these modules in '{}', or quantize them too");
   if (plain.count != 0) {
     context.report(place, plain.text("unquantized, but the list does not exclude it"), {},
                    "assert param_data.shape == loaded_weight.shape", add);
@@ -106,7 +122,7 @@ void check_lists(const CheckContext& context) {
                    has_lists(context.on)
                        ? "KeyError: '...qweight', '...weight_packed', '...weight_scale_inv'"
                        : "There is no module or parameter named '...input_scale'; KeyError",
-                   fix_for_lists(context.on, "take these modules off '{}'; or dequantize them"));
+                   fix(false, "take these modules off '{}'; or dequantize them"));
   }
 }
 
@@ -164,22 +180,22 @@ void check_shards(const CheckContext& context) {
 void check_forced_plain(const CheckContext& context) {
   if (!is_judged(context.on, context.profile)) return;
   Mismatch found;
-  const PlainModules* plain = nullptr;
+  PlainModules plain;
   for (const auto& [name, served] : context.served) {
-    const PlainModules* modules = forced_plain(context.on, context.profile, name);
-    if (modules == nullptr) continue;
-    plain = modules;
+    auto modules = forced_plain(context.on, context.profile, name);
+    if (!modules) continue;
+    plain = *std::move(modules);
     for (const Module* shard : served.shards) {
       if (shard->form != Form::kPlain) found.add(shard->name);
     }
   }
   if (found.count == 0) return;
   std::optional<Fix> fix;
-  if (!plain->hint.empty()) fix = advised(std::string(plain->hint), true);
+  if (!plain.hint.empty()) fix = advised(plain.hint, true);
   context.report(found.first,
                  fmt::format("{}; this server runs {} in BF16 alone",
-                             found.text_at_first("quantized"), plain->called),
-                 {}, std::string(plain->symptom), std::move(fix));
+                             found.text_at_first("quantized"), plain.called),
+                 {}, {}, std::move(fix));
 }
 
 // The loader calls a method that no quantization has. Source: SGLang 0.5.12

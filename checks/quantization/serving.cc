@@ -92,14 +92,13 @@ bool fuses_silently(const Subject& on, const Profile& profile) {
   return has_listed(profile, "silent joins", on.model_type, false);
 }
 
-// The name that the server looks up in lists for a module: empty for the head of a class that gives
-// its head none, and with a dot in front in a class that begins the names of its layers so. No list
-// names these.
+// The name that the server looks up in lists for a module: empty where the class gives a part none,
+// and with another start where the class gives its layers one that the loader's names, by which
+// lists are renamed, do not have. No list names these.
 std::string name_in_lists(const Subject& on, const Profile& profile, const std::string& name) {
-  const bool is_head = name.ends_with("lm_head");
-  if (is_head && has_listed(profile, "heads without a name", on.model_class, false)) return "";
-  const bool has_dot = has_listed(profile, "layers behind a dot", on.model_class, false);
-  return has_dot ? "." + name : name;
+  const auto nameless = listed_for(profile, "parts without a name", on.model_class);
+  if (std::ranges::count(nameless, last_word(name)) != 0) return "";
+  return renamed(name, renames_in(listed_for(profile, "other starts in lists", on.model_class)));
 }
 
 // The quantization section with the server's names.
@@ -124,8 +123,9 @@ class Statement {
 
  private:
   void decide(const std::string& name, ServedModule& served) const {
-    if (forced_plain(on_, profile_, name) != nullptr || is_never_quantized(name)) return;
+    if (forced_plain(on_, profile_, name).has_value() || is_never_quantized(name)) return;
     const std::string asked = name_in_lists(on_, profile_, name);
+    served.is_unlisted = asked != name;
     if (is_excluded(asked, served.is_partial)) return;
     served.algo = said_.algo == "MIXED_PRECISION" ? algo_of_layer(asked, served) : said_.algo;
     // In a mixed file, the server leaves all other layers plain.
@@ -304,9 +304,10 @@ class ByLists {
   std::optional<ModuleQuery> match_profile(const std::string& name, ServedModule& served) const {
     served.is_unclear = std::ranges::none_of(
         served.shards, [&](const Module* shard) { return is_asked(*shard); });
-    if (served.is_unclear || forced_plain(on_, profile_, name) != nullptr) return std::nullopt;
+    if (served.is_unclear || forced_plain(on_, profile_, name).has_value()) return std::nullopt;
     const std::string known = rules_.empty() ? server_name(name) : name;
     ModuleQuery module{name_in_lists(on_, profile_, known), {}, false, false};
+    served.is_unlisted = module.name != known;
     module.is_experts = split(name).word == "experts";
     module.is_head = name.ends_with("lm_head");
     const Split parts = split(module.name);
@@ -378,44 +379,29 @@ bool asks_lists(const Subject& on) {
 
 }  // namespace
 
-// Sources: vLLM model_executor/layers/mamba/{short_conv,mamba_mixer}.py, and of 0.32
-// models/deepseek_v2.py (Indexer), which takes blocks of FP8 for them too; SGLang 0.5.12
-// python/sglang/srt/models/{qwen3_5,olmo,stablelm}.py.
-const PlainModules* forced_plain(const Subject& on, const Profile& profile, std::string_view name) {
-  static constexpr PlainModules kConvolutions = {
-      "the convolutions", "KeyError: 'layers.0.short_conv.in_proj.input_scale'",
-      "{again} --keep '*.conv.*'"};
-  static constexpr PlainModules kMamba = {
-      "the Mamba layers",
-      "There is no module or parameter named 'model.layers.0.mamba.dt_proj.input_scale'",
-      "{again} --keep '*.mamba.*'"};
-  static constexpr PlainModules kIndexer = {
-      "two matrices of the indexer of sparse attention, as one,",
-      "KeyError: 'layers.0.self_attn.indexer.wk_weights_proj.input_scale'",
-      "{again} --keep '*.indexer.wk' --keep '*.indexer.weights_proj'"};
-  static constexpr PlainModules kAttentionInFp4 = {"the attention", {}, {}};
-  static constexpr PlainModules kAttention = {
-      "the attention", "KeyError: 'model.layers.0.self_attn.qkv_proj.input_scale'",
-      "{again} --keep '*.self_attn.*'"};
+// Sources: vLLM 0.32 vllm/model_executor/models/deepseek_v2.py (Indexer), which takes blocks of FP8
+// for them too; SGLang 0.5.12 python/sglang/srt/models/qwen3_5.py; data/profiles for the others.
+std::optional<PlainModules> forced_plain(const Subject& on, const Profile& profile,
+                                         std::string_view name) {
   const Quantization* declared = on.quantization();
-  if (declared == nullptr) return nullptr;
+  if (declared == nullptr) return std::nullopt;
   const bool is_indexer = names_any(name, {".indexer.wk", ".indexer.weights_proj"});
   if (is_indexer && declared->method.starts_with("modelopt") &&
       profile.does("join_indexer_in_floats")) {
-    return &kIndexer;
+    return PlainModules{"two matrices of the indexer of sparse attention, as one,",
+                        "{again} --keep '*.indexer.wk' --keep '*.indexer.weights_proj'"};
   }
-  if (has_listed(profile, "convolutions in floats", on.text_type, false)) {
-    return names_any(name, {".conv."}) ? &kConvolutions : nullptr;
+  for (const std::string* type : {&on.text_type, &on.model_type}) {
+    for (const std::string_view part : listed_for(profile, "parts in floats", *type)) {
+      if (name.find(part) == name.npos) continue;
+      return PlainModules{fmt::format("'*{}*'", part),
+                          fmt::format("{{again}} --keep '*{}*'", part)};
+    }
   }
-  if (has_listed(profile, "mamba in floats", on.text_type, false)) {
-    return names_any(name, {".mamba."}) ? &kMamba : nullptr;
-  }
-  if (has_listed(profile, "attention in floats", on.model_type, false)) {
-    return names_any(name, {".self_attn."}) ? &kAttention : nullptr;
-  }
-  const bool is_kept = has_listed(profile, "attention in floats with FP4", on.text_type, false);
-  if (!is_kept || declared->algo.find("FP4") == declared->algo.npos) return nullptr;
-  return names_any(name, {".linear_attn.", ".self_attn."}) ? &kAttentionInFp4 : nullptr;
+  const bool is_kept = has_listed(profile, "attention in floats with FP4", on.text_type, false) &&
+                       declared->algo.find("FP4") != declared->algo.npos;
+  if (!is_kept || !names_any(name, {".linear_attn.", ".self_attn."})) return std::nullopt;
+  return PlainModules{"the attention", {}};
 }
 
 ServedModules served_modules(const Subject& on, const Profile& profile) {

@@ -12,6 +12,8 @@
 // models/qwen3_5.py.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "checks/subject/subject.h"
@@ -24,11 +26,11 @@ ServedModules served_modules(const Subject& on, const Profile& profile);
 
 // Modules that a server always runs unquantized.
 struct PlainModules {
-  std::string_view called;   // a noun for findings: "the attention"
-  std::string_view symptom;  // empty: that of the check
-  std::string_view hint;     // empty: that of the check
+  std::string called;  // a noun for findings: "the attention"
+  std::string hint;    // empty: that of the check
 };
-// Returns null if the server may quantize `name`.
-const PlainModules* forced_plain(const Subject& on, const Profile& profile, std::string_view name);
+// Returns nullopt if the server may quantize `name`.
+std::optional<PlainModules> forced_plain(const Subject& on, const Profile& profile,
+                                         std::string_view name);
 
 }  // namespace ckpt

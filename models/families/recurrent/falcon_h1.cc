@@ -99,7 +99,7 @@ const Family kFalconH1 = {
     .traits = {.text = {.set = {kMambaBesideAttention},
                         .told_fields = {{"mamba_conv_bias", "ssm_conv1d.bias"},
                                         {"mamba_rms_norm", "ssm_norm.weight"}},
-                        .vllm_names = {{".layers.*.mamba.", ".*.mixer."}}}},
+                        .vllm_names = {{".layers.*.mamba.", ".*.mixer."}, {".self_attn.", "."}}}},
     .names = {kFalconH1Names, rows::kCommonNames},
     .keys = kFalconH1Keys,
     .keys_around = {.has_common = false},

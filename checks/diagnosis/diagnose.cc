@@ -118,7 +118,7 @@ Fix fix_of(const Check& check, const CheckFinding& found, const Subject& on,
     fix.needs.clear();
   }
   const std::string_view name = step_name(fix.step);
-  fix.rewrites_weights = std::ranges::count(kPayloadSteps, name) != 0;
+  fix.rewrites_weights |= std::ranges::count(kPayloadSteps, name) != 0;
   fix.order = order_of(fix.step);
   if (options.has_step != nullptr && !options.has_step(name)) fix.step.clear();
   return fix;

@@ -250,6 +250,19 @@ std::pair<uint64_t, uint64_t> attention_values(const auto& number, const Family&
   return {full, windowed};
 }
 
+// A decoder that reads what an encoder gives caches keys and values of two texts, which is not
+// counted here.
+bool has_decoder(const Family* table) {
+  return table != nullptr && !table->decoder.layers.empty();
+}
+
+bool is_encoder_class(const Family* table) {
+  if (table == nullptr) return false;
+  return table->tokenizer.is_encoder || std::ranges::any_of(table->keys, [](const KeyRule& rule) {
+           return rule.key == "attention.causal" && rule.source == KeySource::kConstant;
+         });
+}
+
 // Encoders compute all tokens at once and cache nothing.
 ResolvedModel without_cache(ResolvedModel model) {
   model.window = 0;
@@ -284,7 +297,7 @@ std::optional<ResolvedModel> resolve_config(const JsonValue& root) {
     return value && *value != 0 && *value <= kMaxNumber ? *value : otherwise;
   };
   const uint64_t count = number("num_hidden_layers");
-  if (count == 0 || count > kMaxModelLayers) return std::nullopt;
+  if (count == 0 || count > kMaxModelLayers || has_decoder(table)) return std::nullopt;
   const auto fields = layer_fields(text, *table, count);
   const JsonValue& list = list_in(config, "layer_types");
   const std::string* letters = text_of(config, "hybrid_override_pattern");
@@ -313,9 +326,7 @@ std::optional<ResolvedModel> resolve_config(const JsonValue& root) {
     }
   }
   if (state) add_states(out, *table, *state);
-  const bool is_encoder = std::ranges::any_of(table->keys, [](const KeyRule& rule) {
-    return rule.key == "attention.causal" && rule.source == KeySource::kConstant;
-  });
+  const bool is_encoder = is_encoder_class(table);
   const bool sees_later_tokens = is_truthy(member(config, "use_bidirectional_attention"));
   return is_encoder || sees_later_tokens ? without_cache(std::move(out)) : checked(std::move(out));
 }
@@ -339,7 +350,7 @@ std::optional<ResolvedModel> resolve_keys(const Metadata& metadata,
   const Family* table = family_named(architecture, &Family::name);
   const uint64_t blocks = key("block_count");
   const uint64_t count = blocks - std::min(blocks, key("nextn_predict_layers"));
-  if (count == 0 || count > kMaxModelLayers) return std::nullopt;
+  if (count == 0 || count > kMaxModelLayers || has_decoder(table)) return std::nullopt;
   const uint64_t heads = key("attention.head_count");
   const uint64_t width = heads == 0 ? 0 : key("embedding_length") / heads;
   const uint64_t keys = key("attention.key_length", width),
@@ -379,7 +390,7 @@ std::optional<ResolvedModel> resolve_keys(const Metadata& metadata,
   }
   if (table != nullptr) add_states(out, *table, state);
   const MetaValue* causal = find("attention.causal");
-  const bool is_encoder = pools_whole_texts(key("pooling_type")) ||
+  const bool is_encoder = pools_whole_texts(key("pooling_type")) || is_encoder_class(table) ||
                           (causal != nullptr && *causal == MetaValue::boolean(false));
   return is_encoder ? without_cache(std::move(out)) : checked(std::move(out));
 }

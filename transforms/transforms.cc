@@ -86,7 +86,8 @@ std::vector<FamilyInfo> all_families() {
     info.has_wrapper = std::ranges::any_of(all_vl_families(), [&](const VlFamily& wrapper) {
       return is_wrapped_by(wrapper, info.architectures);
     });
-    const bool has_vocabulary = !family->tokenizer.is_encoder;  // a folder can get it
+    // Whether a folder can get it.
+    const bool has_vocabulary = !family->tokenizer.is_encoder || family->tokenizer.is_t5;
     info.comes_back = has_vocabulary && std::ranges::any_of(classes, [](std::string_view name) {
                         return returned_class(name).has_value();
                       });

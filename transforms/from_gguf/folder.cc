@@ -192,7 +192,9 @@ Status return_tensors(const Checkpoint& file, const ReturnedTypes& as, ReturnedF
 }
 
 std::optional<ReturnedClass> returned_class(std::string_view architecture) {
-  if (!architecture.ends_with("ForConditionalGeneration")) {
+  const Family* table = table_of_architecture(architecture);
+  const bool has_decoder = table != nullptr && !table->decoder.layers.empty();
+  if (!architecture.ends_with("ForConditionalGeneration") || has_decoder) {
     return ReturnedClass{nullptr, architecture};
   }
   const std::span<const VlFamily> all = all_vl_families();

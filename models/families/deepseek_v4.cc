@@ -98,13 +98,15 @@ const Family kDeepseekV4 = {
     .traits = {.text = {.set = {kExpertsAreModules}}},
     .names = {kDeepseekV4Names},
     .keys = kDeepseekV4Keys,
-    .keys_around = {.early = kDeepseekV4Early},
+    .keys_around = {.early = kDeepseekV4Early,
+                    .own_spellings = "n_routed_experts num_experts_per_tok scoring_func"},
     .parameters = {kDeepseekV4Rows},
     .is_partial = true,
     .root = "",
     .tokenizer = {.chat = {&kDeepseekV4Chat, "0731", &kDeepseekV4Flash0731Chat}},
     .keeps_types = true,
     .left_out_start = "mtp. aligner. image_",
+    .windows = {.period = 1},  // each layer also reads all tokens, in compressed form
 };
 
 }  // namespace ckpt

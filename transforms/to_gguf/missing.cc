@@ -65,6 +65,11 @@ Status check_decoder(const std::vector<NamedTensor>& tensors, const Model& model
   const FamilyDecoder& decoder = model.family->decoder;
   if (decoder.layers.empty()) return {};
   CKPT_ASSIGN(const uint64_t count, model.count(decoder.count));
+  if (count > model.layers) {
+    return unsupported(
+        "config.json: {} is {}, and the encoder has {}; llama.cpp loads no decoder with more",
+        decoder.count, count, model.layers);
+  }
   for (const NamedTensor& named : tensors) {
     const auto layer = layer_of(named.name, decoder.layers);
     if (layer && *layer >= count) return too_many_layers(decoder.count, count, named.tensor);

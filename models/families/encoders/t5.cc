@@ -89,6 +89,8 @@ constexpr ClassDefault kT5Defaults[] = {
     {"d_model", "512"}, {"d_kv", "64"}, {"num_decoder_layers", "num_layers"},
     {"layer_norm_epsilon", "1e-6", kInKeys}, {"relative_attention_num_buckets", "32"},
     {"n_positions", "512", kInKeys}, {"num_hidden_layers", "num_layers", kInShapes},
+    {"num_attention_heads", "num_heads", kInShapes}, {"head_dim", "d_kv", kInShapes},
+    {"max_position_embeddings", "n_positions", kInShapes},
     {.field = "is_gated", .value = "", .read_by = kInShapes, .compute = is_gated},
     {.field = "is_plain", .value = "", .read_by = kInShapes, .compute = is_plain},
     {"vocab_size", "32128"}, {"d_ff", "2048"}, {"num_layers", "6"}, {"num_heads", "8"},

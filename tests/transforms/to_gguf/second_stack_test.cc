@@ -40,14 +40,23 @@ void rename(Checkpoint& input, std::string_view from, const char* to) {
 TEST(SecondStack, ItsLayersBeyondTheCountAreRefused) {
   expect_in(refusal_of(t5(R"({"num_decoder_layers": 1})")),
             "config.json: num_decoder_layers is 1, but the weights have 'decoder.block.1.");
-  expect_in(refusal_of(t5(R"({"num_layers": 1, "num_decoder_layers": 2})")),
+  expect_in(refusal_of(t5(R"({"num_layers": 1, "num_decoder_layers": 1})")),
             "config.json: num_hidden_layers is 1, but the weights have 'encoder.block.1.");
 }
 
-TEST(SecondStack, ItsMissingLayersAreRefused) {
-  expect_in(refusal_of(t5(R"({"num_decoder_layers": 3})")), "tensor 'decoder.block.2.");
+TEST(SecondStack, ItsMissingTensorsAreRefused) {
+  Checkpoint input = t5();
+  std::erase_if(input.tensors, [](const Tensor& tensor) {
+    return tensor.name.starts_with("decoder.block.1.layer.2.");
+  });
+  expect_in(refusal_of(std::move(input)), "tensor 'decoder.block.1.layer.2.");
   expect_in(refusal_of(t5(R"({"num_layers": 3, "num_decoder_layers": 2})")),
             "tensor 'encoder.block.2.");
+}
+
+TEST(SecondStack, MoreLayersThanTheFirstHasAreRefused) {
+  expect_in(refusal_of(t5(R"({"num_decoder_layers": 3})")),
+            "num_decoder_layers is 3, and the encoder has 2");
 }
 
 TEST(SecondStack, WithoutACountHasAsManyLayersAsTheFirst) {

@@ -345,8 +345,8 @@ Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& 
   }
   CKPT_TRY(add_special_ids(checkpoint, *files.tokenizer, files.config, specials, metadata));
   add_chat_template(options.as_converter ? chat.converter : chat.source, metadata);
-  add_chat_of_class(rules.chat, metadata);
   CKPT_TRY(replace_ends(checkpoint, files.config, rules, metadata));
+  add_chat_of_class(rules.chat, metadata);
   add_normalizer_keys(*files.tokenizer, metadata);
   const bool has_segments = rules.is_encoder && !rules.is_t5;
   if (has_segments) metadata.set(std::string(kSegmentCountKey), MetaValue::u32(options.segments));

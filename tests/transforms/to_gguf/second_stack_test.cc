@@ -1,10 +1,9 @@
 // T5: an encoder and a decoder with layers of their own, one embedding under several names, and
-// unigram pieces from a file of SentencePiece or from tokenizer.json.
+// unigram pieces.
 #include <gtest/gtest.h>
 
 #include "formats/formats.h"
 #include "tests/transforms/run_step.h"
-#include "transforms/to_gguf/tokenizer/pieces_file.h"
 
 namespace ckpt {
 using namespace step_test;
@@ -79,42 +78,11 @@ TEST(SharedEmbedding, IsTakenOnceUnderAnyOfItsNames) {
   EXPECT_EQ(made->find_tensor("token_embd.weight")->source_name, "decoder.embed_tokens.weight");
 }
 
-// The tokenizer.json that says what spiece.model says, its map of characters left out.
-Checkpoint with_listed_pieces() {
+TEST(UnigramPieces, WithoutTheirFileAreRefusedByItsName) {
   Checkpoint input = t5();
-  const auto model = read_sentencepiece(input.find_document("spiece.model")->text()).value();
-  JsonValue vocab = JsonValue::array(), added = JsonValue::array();
-  uint64_t unknown = 0;
-  for (size_t id = 0; id < model.pieces.size(); ++id) {
-    const TextPiece& piece = model.pieces[id];
-    vocab.push_back({piece.text, piece.score});
-    if (piece.type == PieceType::kUnknown) unknown = id;
-    if (piece.type == PieceType::kControl) {
-      added.push_back({{"id", id}, {"content", piece.text}, {"special", true}});
-    }
-  }
-  const JsonValue space = {{"type", "Metaspace"}, {"replacement", "\u2581"}};
-  const JsonValue steps = {{{"type", "WhitespaceSplit"}}, space};
-  const JsonValue tokenizer = {
-      {"added_tokens", added},
-      {"normalizer", nullptr},
-      {"pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", steps}}},
-      {"model", {{"type", "Unigram"}, {"unk_id", unknown}, {"vocab", vocab}}}};
-  input.set_document("tokenizer.json", tokenizer.dump());
   std::erase_if(input.documents, [](const Document& each) { return each.path == "spiece.model"; });
-  return input;
-}
-
-TEST(UnigramPieces, OfATokenizerJsonAreThoseOfItsSentencePieceFile) {
-  const auto of_file = as_gguf(t5());
-  const auto listed = as_gguf(with_listed_pieces());
-  ASSERT_TRUE(of_file && listed) << (listed ? "" : listed.error().text());
-  for (const MetaEntry& entry : of_file->metadata.entries) {
-    if (entry.key == "tokenizer.ggml.precompiled_charsmap") continue;
-    const MetaValue* other = listed->metadata.find(entry.key);
-    ASSERT_NE(other, nullptr) << entry.key;
-    EXPECT_TRUE(*other == entry.value) << entry.key;
-  }
+  input.set_document("tokenizer.json", R"({"model": {"type": "Unigram"}})");
+  expect_in(refusal_of(std::move(input)), "tokenizer.json: a Unigram model without spiece.model");
 }
 
 }  // namespace

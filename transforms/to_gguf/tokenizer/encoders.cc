@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 
-#include "core/base/utf8.h"
 #include "core/base/words.h"
 #include "transforms/to_gguf/tokenizer/pieces_file.h"
 #include "transforms/to_gguf/tokenizer/pre.h"
@@ -82,66 +81,6 @@ Result<Vocabulary> shifted_pieces(const SentencePieceModel& model,
   return out;
 }
 
-// The spaces and characters that the steps of a tokenizer.json change.
-Status read_steps(const JsonValue& tokenizer, SentencePieceModel& out) {
-  const JsonValue* normalizer = known(tokenizer, "normalizer");
-  const JsonValue* splitter = known(tokenizer, "pre_tokenizer");
-  std::vector<const JsonValue*> steps;
-  for (const JsonValue* step : {normalizer, splitter}) {
-    if (step == nullptr) continue;
-    const JsonValue& parts = list_in(*step, step == normalizer ? "normalizers" : "pretokenizers");
-    if (parts.empty()) steps.push_back(step);
-    for (const JsonValue& part : parts) steps.push_back(&part);
-  }
-  out.adds_dummy_prefix = out.removes_extra_spaces = false;
-  for (const JsonValue* step : steps) {
-    const std::string_view type = text_in(*step, "type");
-    if (type == "Precompiled") {
-      const auto map = bytes_of_base64(text_in(*step, "precompiled_charsmap"));
-      if (!map) return corrupt("tokenizer.json: precompiled_charsmap is not base64");
-      out.character_map = *map;
-    } else if (type == "Metaspace") {
-      const JsonValue* adds = known(*step, "add_prefix_space");
-      out.adds_dummy_prefix =
-          text_in(*step, "prepend_scheme") != "never" && (adds == nullptr || is_truthy(adds));
-    } else if (type == "Replace" || type == "Strip" || type == "WhitespaceSplit") {
-      out.removes_extra_spaces = true;
-    } else {
-      return unsupported(
-          "tokenizer.json: {} before a Unigram model; known are Precompiled, Metaspace, Replace, "
-          "Strip and WhitespaceSplit",
-          type);
-    }
-  }
-  return {};
-}
-
-// The pieces of a tokenizer.json.
-Result<SentencePieceModel> listed_pieces(const JsonValue& tokenizer) {
-  SentencePieceModel out;
-  const JsonValue& model = *known(tokenizer, "model");
-  for (const JsonValue& entry : list_in(model, "vocab")) {
-    const bool is_pair = entry.is_array() && entry.size() == 2 && entry[0].is_string();
-    const auto score = is_pair ? number(entry[1]) : std::nullopt;
-    if (!score || out.pieces.size() >= kMaxPieces) {
-      return corrupt("tokenizer.json: {} in model.vocab; expected a text and its score",
-                     shorten(entry.dump()));
-    }
-    out.pieces.push_back({entry[0].get<std::string>(), static_cast<float>(*score)});
-  }
-  CKPT_ASSIGN(const auto added, listed_tokens(tokenizer));
-  for (const auto& [id, token] : added) {
-    if (id < out.pieces.size() && token.special) out.pieces[id].type = PieceType::kControl;
-  }
-  const auto unknown = whole(known(model, "unk_id"));
-  if (!unknown || *unknown >= out.pieces.size()) {
-    return corrupt("tokenizer.json: unk_id of the Unigram model is missing, or no piece");
-  }
-  out.pieces[*unknown].type = PieceType::kUnknown;
-  CKPT_TRY(read_steps(tokenizer, out));
-  return out;
-}
-
 Result<Vocabulary> unigram_vocabulary(const Checkpoint& checkpoint,
                                       const SentencePieceModel& model,
                                       const TokenizerOptions& options) {
@@ -189,11 +128,6 @@ Result<std::optional<Vocabulary>> read_encoder(const Checkpoint& checkpoint,
   const std::string_view kind = text_in(known(tokenizer, "model"), "type");
   if (kind == "WordPiece") {
     CKPT_ASSIGN(Vocabulary out, read_word_pieces(checkpoint, tokenizer, config, options));
-    return std::optional(std::move(out));
-  }
-  if (kind == "Unigram" && options.rules.is_t5) {
-    CKPT_ASSIGN(const SentencePieceModel model, listed_pieces(tokenizer));
-    CKPT_ASSIGN(Vocabulary out, unigram_vocabulary(checkpoint, model, options));
     return std::optional(std::move(out));
   }
   if (kind == "Unigram") {

@@ -26,6 +26,26 @@ struct RankedToken {
   uint64_t rank = 0;
 };
 
+// Returns nullopt if a character is not in the alphabet.
+std::optional<std::string> bytes_of_base64(std::string_view text) {
+  constexpr std::string_view kAlphabet =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  while (text.ends_with('=')) text.remove_suffix(1);
+  std::string out;
+  uint32_t bits = 0;
+  int count = 0;
+  for (const char c : text) {
+    const size_t value = kAlphabet.find(c);
+    if (value == kAlphabet.npos) return std::nullopt;
+    bits = bits << 6 | static_cast<uint32_t>(value);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    out += static_cast<char>(bits >> count & 0xFF);
+  }
+  return out;
+}
+
 Result<std::vector<RankedToken>> read_ranked_tokens(const Document& file) {
   std::string_view text = file.text();
   std::vector<RankedToken> out;
@@ -93,25 +113,6 @@ std::string special_behind(uint64_t place, uint64_t id, const TokenizerRules& ru
 }
 
 }  // namespace
-
-std::optional<std::string> bytes_of_base64(std::string_view text) {
-  constexpr std::string_view kAlphabet =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  while (text.ends_with('=')) text.remove_suffix(1);
-  std::string out;
-  uint32_t bits = 0;
-  int count = 0;
-  for (const char c : text) {
-    const size_t value = kAlphabet.find(c);
-    if (value == kAlphabet.npos) return std::nullopt;
-    bits = bits << 6 | static_cast<uint32_t>(value);
-    count += 6;
-    if (count < 8) continue;
-    count -= 8;
-    out += static_cast<char>(bits >> count & 0xFF);
-  }
-  return out;
-}
 
 Result<Vocabulary> read_ranks(const Checkpoint& checkpoint, const JsonValue& config,
                               const TokenizerOptions& options) {

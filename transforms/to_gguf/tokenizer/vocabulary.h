@@ -78,9 +78,6 @@ std::string merge_text(const TokenLists::Merge& merge);
 // Fails: kCorrupt if a merge is neither a text nor a pair.
 Status check_merges(const TokenLists& lists);
 
-// nullopt if a character is not in the alphabet.
-std::optional<std::string> bytes_of_base64(std::string_view text);
-
 inline constexpr std::string_view kUnigramFile = "sentencepiece.bpe.model";
 inline constexpr std::string_view kSegmentCountKey = "tokenizer.ggml.token_type_count";
 

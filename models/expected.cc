@@ -25,9 +25,13 @@ constexpr ParameterRule kMtp[] = {
 // In a row's `when`: the layer belongs to the model itself, not to multi-token prediction.
 constexpr std::string_view kTrunk = "trunk";
 constexpr std::string_view kPer = "per:";  // before the field that gives the count of {}
+constexpr std::string_view kIn = "in:";    // before the field that lists layers
 
 struct LayerKind : ResolvedLayer {
+  std::string name;       // of the layer
+  uint64_t number = 0;    // in its stack
   bool is_nextn = false;  // for multi-token prediction, behind the last
+  bool is_decoder = false;
   bool is_stacked = false;
 };
 
@@ -35,8 +39,9 @@ struct LayerKind : ResolvedLayer {
 bool is_field(std::string_view word) {
   constexpr std::string_view kKinds =
       " mamba attention conv mlp moe nextn trunk optional sparse dense stacked separate head"
-      " classifier ";
-  return !has_word(kKinds, word) && !word.ends_with("_attention") && !word.starts_with(kPer);
+      " classifier encoder decoder ";
+  return !has_word(kKinds, word) && !word.ends_with("_attention") && !word.starts_with(kPer) &&
+         !word.starts_with(kIn);
 }
 
 Status check_layers(std::string_view field, uint64_t count) {
@@ -58,9 +63,8 @@ class Expansion {
     if (experts_ == 0) CKPT_SET(experts_, text_.count_or_zero("n_routed_experts"));
     CKPT_ASSIGN(sparse_step_, text_.count_or_zero("decoder_sparse_step"));
     CKPT_TRY(find_kinds());
-    for (uint64_t layer = 0; layer < kinds_.size(); ++layer) {
-      kinds_[layer].is_stacked = form_.is_stacked(layer_name(layer));
-    }
+    CKPT_TRY(add_decoder());
+    for (LayerKind& kind : kinds_) kind.is_stacked = form_.is_stacked(kind.name);
     for (const auto& list : configs_.rules.parameters) {
       for (const ParameterRule& rule : list) CKPT_TRY(add_text(rule));
     }
@@ -84,7 +88,20 @@ class Expansion {
     for (ResolvedLayer& layer : layers) {
       const bool is_draft = kinds_.size() >= layers_;
       if (is_draft && !is_listed) layer = {"full_attention", has_experts()};
-      kinds_.push_back({std::move(layer), is_draft});
+      const uint64_t number = kinds_.size();
+      kinds_.push_back({std::move(layer), layer_name(number), number, is_draft});
+    }
+    return {};
+  }
+
+  Status add_decoder() {
+    const FamilyDecoder& decoder = configs_.rules.decoder;
+    if (decoder.layers.empty()) return {};
+    CKPT_ASSIGN(const uint64_t count, text_.count(decoder.count));
+    CKPT_TRY(check_layers(decoder.count, count));
+    for (uint64_t i = 0; i < count; ++i) {
+      std::string name = fmt::format("{}{}", decoder.layers, i);
+      kinds_.push_back({{"full_attention"}, std::move(name), i, false, true});
     }
     return {};
   }
@@ -117,12 +134,12 @@ class Expansion {
       return add(is_inner ? form_.root + std::string(rule.name.substr(6)) : std::string(rule.name),
                  rule, shape, ModelPart::kText);
     }
-    for (uint64_t layer = 0; layer < kinds_.size(); ++layer) {
-      if (!holds(rule.when, kinds_[layer])) continue;
-      text_.set_layer(layer);
+    for (const LayerKind& kind : kinds_) {
+      if (!holds(rule.when, kind)) continue;
+      text_.set_layer(kind.number);
       CKPT_ASSIGN(const std::vector<uint64_t> shape, text_.shape(rule.shape));
-      CKPT_TRY(add_in_layer(layer_name(layer), rule, shape,
-                            kinds_[layer].is_nextn ? ModelPart::kMtp : ModelPart::kText));
+      CKPT_TRY(add_in_layer(kind.name, rule, shape,
+                            kind.is_nextn ? ModelPart::kMtp : ModelPart::kText));
     }
     text_.set_layer(std::nullopt);
     return {};
@@ -156,7 +173,8 @@ class Expansion {
     const uint64_t layers = std::clamp<uint64_t>(declared, 1, kMaxModelLayers);
     for (uint64_t layer = 0; layer < layers; ++layer) {
       const std::string name = fmt::format("mtp.layers.{}", layer);
-      const LayerKind kind{{"full_attention", has_experts()}, false, form_.is_stacked(name)};
+      LayerKind kind{{"full_attention", has_experts()}, name, layer};
+      kind.is_stacked = form_.is_stacked(name);
       for (const auto& list : configs_.rules.parameters) {
         for (const ParameterRule& rule : list) {
           if (!rule.name.starts_with('.') || !holds(rule.when, kind)) continue;
@@ -174,6 +192,8 @@ class Expansion {
       if (word == "mamba" || word == "attention") {  // under both names that Granite's has
         is_met = word == kind.type ||
                  kind.type == (word == "mamba" ? "linear_attention" : "full_attention");
+      } else if (word == "full_attention") {  // under newer names, too
+        is_met = kind.is_attention() && kind.memory() == LayerMemory::kFull;
       } else if (word.ends_with("_attention") || word == "conv" || word == "mlp" ||
                  word == "moe") {
         is_met = word == kind.type;
@@ -181,6 +201,12 @@ class Expansion {
         is_met = kind.is_nextn;
       } else if (word == kTrunk) {
         is_met = !kind.is_nextn;
+      } else if (word.starts_with(kIn)) {
+        is_met = std::ranges::any_of(
+            list_in(configs_.text, word.substr(kIn.size())),
+            [&](const JsonValue& layer) { return layer == kind.number + 1; });
+      } else if (word == "encoder" || word == "decoder") {
+        is_met = kind.is_decoder == (word == "decoder");
       } else if (word == "optional" || word.starts_with(kPer)) {
         is_met = true;
       } else if (word == "sparse" || word == "dense") {

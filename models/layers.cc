@@ -250,6 +250,19 @@ std::pair<uint64_t, uint64_t> attention_values(const auto& number, const Family&
   return {full, windowed};
 }
 
+// Behind an encoder, the decoder's layers cache keys and values; those of the encoder's text are
+// not counted.
+bool has_decoder(const Family* table) {
+  return table != nullptr && !table->decoder.layers.empty();
+}
+
+bool is_encoder_class(const Family* table) {
+  if (table == nullptr || has_decoder(table)) return false;
+  return table->tokenizer.is_encoder || std::ranges::any_of(table->keys, [](const KeyRule& rule) {
+           return rule.key == "attention.causal" && rule.source == KeySource::kConstant;
+         });
+}
+
 // Encoders compute all tokens at once and cache nothing.
 ResolvedModel without_cache(ResolvedModel model) {
   model.window = 0;
@@ -283,7 +296,7 @@ std::optional<ResolvedModel> resolve_config(const JsonValue& root) {
     const auto value = text.count_or_zero(field);
     return value && *value != 0 && *value <= kMaxNumber ? *value : otherwise;
   };
-  const uint64_t count = number("num_hidden_layers");
+  const uint64_t count = number(has_decoder(table) ? table->decoder.count : "num_hidden_layers");
   if (count == 0 || count > kMaxModelLayers) return std::nullopt;
   const auto fields = layer_fields(text, *table, count);
   const JsonValue& list = list_in(config, "layer_types");
@@ -313,15 +326,20 @@ std::optional<ResolvedModel> resolve_config(const JsonValue& root) {
     }
   }
   if (state) add_states(out, *table, *state);
-  const bool is_encoder = std::ranges::any_of(table->keys, [](const KeyRule& rule) {
-    return rule.key == "attention.causal" && rule.source == KeySource::kConstant;
-  });
+  const bool is_encoder = is_encoder_class(table);
   const bool sees_later_tokens = is_truthy(member(config, "use_bidirectional_attention"));
   return is_encoder || sees_later_tokens ? without_cache(std::move(out)) : checked(std::move(out));
 }
 
 // The mean of all tokens (1), or the first token after it has seen all others (2, CLS).
 bool pools_whole_texts(uint64_t pooling_type) { return pooling_type == 1 || pooling_type == 2; }
+
+// The layers of the model itself, or of its decoder.
+uint64_t layers_with_cache(const auto& key, const Family* table) {
+  const uint64_t blocks = key("block_count");
+  return has_decoder(table) ? key("decoder_block_count", blocks)
+                            : blocks - std::min(blocks, key("nextn_predict_layers"));
+}
 
 std::optional<ResolvedModel> resolve_keys(const Metadata& metadata,
                                           const std::string& architecture) {
@@ -337,8 +355,7 @@ std::optional<ResolvedModel> resolve_keys(const Metadata& metadata,
   };
   constexpr std::string_view kPattern = "attention.sliding_window_pattern";
   const Family* table = family_named(architecture, &Family::name);
-  const uint64_t blocks = key("block_count");
-  const uint64_t count = blocks - std::min(blocks, key("nextn_predict_layers"));
+  const uint64_t count = layers_with_cache(key, table);
   if (count == 0 || count > kMaxModelLayers) return std::nullopt;
   const uint64_t heads = key("attention.head_count");
   const uint64_t width = heads == 0 ? 0 : key("embedding_length") / heads;
@@ -379,7 +396,7 @@ std::optional<ResolvedModel> resolve_keys(const Metadata& metadata,
   }
   if (table != nullptr) add_states(out, *table, state);
   const MetaValue* causal = find("attention.causal");
-  const bool is_encoder = pools_whole_texts(key("pooling_type")) ||
+  const bool is_encoder = pools_whole_texts(key("pooling_type")) || is_encoder_class(table) ||
                           (causal != nullptr && *causal == MetaValue::boolean(false));
   return is_encoder ? without_cache(std::move(out)) : checked(std::move(out));
 }

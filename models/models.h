@@ -31,6 +31,7 @@
 #include "models/projections.h"
 #include "models/resolved.h"
 #include "models/row_lists.h"
+#include "models/tokenizer_rules.h"
 #include "models/towers.h"
 #include "models/traits.h"
 
@@ -57,8 +58,9 @@ enum class ModelPart : uint8_t { kText, kVision, kMtp };
 //   when    words that must all hold: a type of layer, like full_attention or conv; sparse or
 //           dense, the kind of MLP of a layer; separate or stacked experts; head, the class has
 //           one; classifier, the class is one of texts; nextn, a layer for multi-token prediction
-//           behind the last; optional, nothing is missing without it; any other word is a field
-//           that must be true
+//           behind the last; encoder or decoder, the stack that a layer belongs to; in:FIELD, a
+//           list that has the layer's number, counted from 1; optional, nothing is missing without
+//           it; any other word is a field that must be true
 struct ParameterRule {
   std::string_view name;
   std::string_view shape;
@@ -83,6 +85,11 @@ enum class Change : uint8_t {
   kExpert,            // one expert of many: {} twice, layer and expert; stacked when all were seen
   kFilledTokenRows,   // rows of zeros behind, up to as many as config.json has tokens
   kStreams,           // one of altup_num_inputs - 1 tensors, which are stacked by the number in {}
+  kFirst,             // of tensors that are the same under several names, the first that comes
+  kWholeNumbers,      // I64 as I32, before all other tensors
+  kProduct,           // one of two vectors with this target, which are multiplied
+  kRowParts,          // rows are those of several tensors, by FamilySizes::row_parts
+  kShards,            // one of FamilySizes::shards tensors, whose rows are joined by the last {}
   kTokenRows,         // as many rows as config.json has tokens, where there are more
   kExpertsGateUp,     // {experts, gate and up, hidden}: two tensors, `to` and `second`
   kNegExp,            // -exp(x)
@@ -118,6 +125,7 @@ struct NameRule {
   // Fields of config.json that all values are multiplied by, "field/0" for an entry of a list; a
   // list has one number for each part of the rows (Family::row_parts). Absent: 1.
   std::string_view factors = {};
+  std::string_view from_layer = {};  // field: in so many first layers the tensor is left out
 };
 
 // Where the value of a key comes from.
@@ -179,6 +187,11 @@ enum class KeySource : uint8_t {
   kSlidingWindow,       // sliding_window, unless sliding_window_pattern is 1
   kPositionCount,       // a field, less the rows that kPositions drops
   kDense,               // widths of dense layers behind pooling, two keys each
+  kWholeList,           // a list of whole numbers
+  kChatTemplate,        // TokenizerRules::chat, where the folder has none
+  kLessOne,             // a list of numbers, each less one
+  kLast,                // a number, or the last of a list
+  kTensorNumbers,       // the whole numbers of the tensor `fields`, in which {} is its layer
   kWords,               // the words of `fields`
   kLabels,              // of a classifier, from id2label; nothing for two without names
 };
@@ -203,37 +216,6 @@ struct KeyRule {
 
 // Layers that config.json's num_nextn_predict_layers counts behind the last.
 enum class NextnLayers : uint8_t { kUnknown, kKept, kLeftOut };
-
-// How BPE with byte fallback in a tokenizer.json is converted.
-enum class ByteFallback : uint8_t { kRefused, kAsLlama, kAsGemma4 };
-enum class PieceFile : uint8_t { kIgnored, kPreferred, kRequired };
-
-// How the class of a family reads its tokenizer, where it is not byte-level BPE alone.
-struct TokenizerRules {
-  PieceFile piece_file = PieceFile::kIgnored;  // tokenizer.model; preferred to tokenizer.json
-  ByteFallback byte_fallback = ByteFallback::kRefused;
-  std::string_view ranks = {};     // name of the pre-tokenizer that goes with ranks_file
-  std::string_view ranks_file = "tiktoken.model";
-  std::string_view ranked_specials = {};  // behind the ranks, in front of <|extra_0|> and so on
-  std::optional<uint64_t> bos_id = {};  // said last, whatever the files say
-  bool keeps_added_texts = false;  // added tokens as Phi-3's class has them
-  bool is_llama = false;          // writes add_prefix_space; two sizes of vocabulary are exceptions
-  bool says_prefix_last = false;  // add_prefix_space, behind all other keys
-  std::optional<uint64_t> end_of_turn_id = {};  // where no file speaks of one
-  bool adds_bos = false;                        // said last, whatever the files say
-  std::optional<bool> adds_space_prefix = {};   // said last, whatever the files say
-  std::string_view end_of_chat = {};  // the special token that becomes EOS
-  bool is_internlm2 = false;  // has pieces of its own kind, and a key for the first space
-  bool prefers_template_file = false;  // chat_template.jinja, in the converter too
-  std::string_view control_token = {};  // a token of this text is one
-  bool ends_by_config = false;  // EOT: the first of several EOS in config.json that is not BOS
-  bool ends_by_generation = false;  // EOT: the first of several EOS in generation_config.json
-  std::string_view special_tokens = {};  // "bos=[GO] eot=<end>": where nothing else names them
-  // An encoder: WordPiece and unigram vocabularies are taken, and a key has the number of segments
-  // ("token types").
-  bool is_encoder = false;
-  std::string_view first_flags = {};  // "bos=true sep=true": said first, files may say otherwise
-};
 
 struct Family;
 
@@ -300,7 +282,9 @@ struct FamilyForms {
 // Sizes that the common rows do not tell.
 struct FamilySizes {
   std::string_view norm_groups = {};  // field that counts the groups of kNormGroups
-  std::string_view row_parts = {};    // sizes of the parts that have factors of their own
+  // Sizes of the parts that have factors of their own, or become tensors (kRowParts).
+  std::string_view row_parts = {};
+  std::string_view shards = {};       // field that counts the tensors of kShards
   bool ignores_head_dim = false;      // no sizes of heads among the common keys
   uint64_t vocabulary_multiple = 1;   // tokens are filled up to a multiple of it
 };
@@ -309,6 +293,12 @@ struct FamilySizes {
 struct FamilyDrafts {
   bool are_outside = false;      // mtp.* may exist outside the model; they become layers
   std::string_view layers = {};  // in front of the number of one
+};
+
+// A second stack of layers, which reads what the first one gives.
+struct FamilyDecoder {
+  std::string_view layers = {};  // in front of the number of one; empty: there is no such stack
+  std::string_view count = {};   // the field that counts them
 };
 
 struct FamilyHead {
@@ -355,11 +345,13 @@ struct Family {
   std::string_view root = "model.", layers = "layers.", prefixes = {};
   bool has_bare_names = false;
   FamilyDrafts drafts = {};
+  FamilyDecoder decoder = {};
   FamilyForms forms = {};
   FamilySizes sizes = {};
   NextnLayers nextn = NextnLayers::kUnknown;
   FamilyHead head = {};
   TokenizerRules tokenizer = {};
+  bool keeps_types = false;  // of floats, and FP8 becomes Q8_0, whatever the outtype
   std::string_view left_out_start = {};  // of names that llama.cpp's converter has no use for
   FamilyGraph graph = {};
   FamilyWindows windows = {};

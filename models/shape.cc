@@ -90,7 +90,8 @@ Result<uint64_t> Fields::count_or_zero(std::string_view field) const {
 bool Fields::is_true(std::string_view field) const {
   if (const JsonValue* found = declared(field)) return is_truthy(found);
   const ClassDefault* value = default_of(field);
-  return value != nullptr && value->value != "0";
+  if (value == nullptr) return false;
+  return value->compute == nullptr ? value->value != "0" : value->compute(*this).value_or(0) != 0;
 }
 
 Result<uint64_t> Fields::operand(std::string_view text, int depth) const {

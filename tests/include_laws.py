@@ -74,7 +74,7 @@ NAMING = {  # where the words are those of another program, or whole tables by t
     "transforms/llama_quantize/mixture_model.cc",  # architectures of GGUF
     "transforms/to_gguf/tokenizer/pre.cc",  # rules of pre-tokenizers
 }
-TOKENIZER_MODELS = {"llama", "gemma4", "bert"}  # tokenizer.ggml.model
+TOKENIZER_MODELS = {"llama", "gemma4", "bert", "t5"}  # tokenizer.ggml.model
 FAMILY_TYPES = re.compile(r'\.(?:model_types|bare_types) =((?:\s*"[^"]*")+)')
 TRAIT = re.compile(r"^  (k\w+),", re.M)  # an enumerator of models/traits.h
 ASKED_TRAIT = re.compile(r"\bModelTrait::(k\w+)")

@@ -86,10 +86,11 @@ std::vector<FamilyInfo> all_families() {
     info.has_wrapper = std::ranges::any_of(all_vl_families(), [&](const VlFamily& wrapper) {
       return is_wrapped_by(wrapper, info.architectures);
     });
-    const bool has_vocabulary = !family->tokenizer.is_encoder;  // a folder can get it
-    info.comes_back = has_vocabulary && std::ranges::any_of(classes, [](std::string_view name) {
-                        return returned_class(name).has_value();
-                      });
+    // Whether a folder can get it.
+    const bool has_vocabulary = !family->tokenizer.is_encoder || family->tokenizer.is_t5;
+    const bool has_class = std::ranges::any_of(
+        classes, [](std::string_view name) { return returned_class(name).has_value(); });
+    info.comes_back = has_vocabulary && has_class && turns_back(*family);
     const bool has_experts = exports_experts(*family);
     if (has_narrow_rows(*family)) info.not_in_nvfp4 = "narrow rows";
     if (!has_experts) info.not_in_nvfp4 = "experts";

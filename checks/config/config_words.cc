@@ -177,17 +177,28 @@ void check_activation_names(const CheckContext& context, const Family& family) {
   for (const auto& [level, json, field] : kPlaces) {
     const JsonValue* declared = field.empty() ? nullptr : member(json, field);
     const auto* name = declared == nullptr ? nullptr : declared->get_ptr<const std::string*>();
-    if (declared == nullptr || (name != nullptr && has_word(kAllActivations, *name))) continue;
+    const bool is_known = name != nullptr && (has_word(kAllActivations, *name) ||
+                                              *name == family.activation.name);
+    if (declared == nullptr || is_known) continue;
     context.tell(fmt::format("config.json: {}{}", level, field), "{}, which {} does not have",
                  declared->dump(), context.profile.help);
   }
 }
 
+// A family's variant may have another activation.
+const Family& variant_of(const Family& family, const JsonValue& text) {
+  for (const FamilyVariant& variant : family.forms.variants) {
+    if (variant.family != nullptr && variant.applies(text)) return *variant.family;
+  }
+  return family;
+}
+
 void check_activation(const CheckContext& context) {
   if (context.profile.serves()) check_activation_rules(context);
   if (const Family* family = family_of_type(ruling_type(context))) {
-    context.profile.serves() ? check_family_activation(context, *family)
-                             : check_activation_names(context, *family);
+    const Family& variant = variant_of(*family, context.on.text_config());
+    context.profile.serves() ? check_family_activation(context, variant)
+                             : check_activation_names(context, variant);
   }
   if (!context.profile.serves()) return;
   const JsonValue* declared = member(known(context.on.config, "vision_config"), "hidden_act");

@@ -107,6 +107,10 @@ MetaArray make_i32_array(const std::vector<int32_t>& numbers) {
   return pack(MetaType::kI32, numbers);
 }
 
+MetaArray make_u64_array(const std::vector<uint64_t>& numbers) {
+  return pack(MetaType::kU64, numbers);
+}
+
 MetaArray make_f32_array(const std::vector<float>& numbers) {
   return pack(MetaType::kF32, numbers);
 }

@@ -68,6 +68,7 @@ struct MetaValue {
 
 MetaArray make_text_array(std::vector<std::string> texts);
 MetaArray make_i32_array(const std::vector<int32_t>& numbers);
+MetaArray make_u64_array(const std::vector<uint64_t>& numbers);
 MetaArray make_f32_array(const std::vector<float>& numbers);
 MetaArray make_bool_array(const std::vector<bool>& flags);
 MetaArray make_byte_array(std::string_view bytes);  // an array of U8

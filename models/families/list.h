@@ -105,7 +105,14 @@ namespace ckpt {
   FAMILY(kHunyuanVl)          \
   FAMILY(kInternLm2)          \
   FAMILY(kHyV4)               \
-  FAMILY(kGemma3n)
+  FAMILY(kGemma3n)            \
+  FAMILY(kT5)                 \
+  FAMILY(kMt5)                \
+  FAMILY(kUmt5)               \
+  FAMILY(kT5Encoder)          \
+  FAMILY(kQwen4Exp)           \
+  FAMILY(kDeepseekV4)         \
+  FAMILY(kKimiK3)
 
 #define CKPT_DECLARE(family) extern const Family family;
 CKPT_FAMILIES(CKPT_DECLARE)

@@ -118,7 +118,7 @@ const TowerTable kQwen3VlTower = {.kind = "deepstack",
                                   .heads = "num_heads"};
 const TowerTable kQwen35Tower = {
     .kind = "merged",
-    .wrappers = "qwen3_5 qwen3_5_moe",
+    .wrappers = "qwen3_5 qwen3_5_moe qwen4_exp",
     .prefixes = kQwenPrefixes,
     .rows = {kPatchesOfFrames, kQwen3VlRows},
     .defaults = std::span(kQwen3VlFields).first(std::size(kQwen3VlFields) - 1),

@@ -63,6 +63,10 @@ Status check_key_types(const Checkpoint& file, const Family& family) {
 Result<ReturnedFolder> folder_of_family(const Checkpoint& file, const Family& family,
                                         const Codec& floats, bool keeps_mxfp4,
                                         const Context& context) {
+  if (!turns_back(family)) {
+    return unsupported("tensors of {} are not made again from those of a GGUF",
+                       split_words(family.architectures).front());
+  }
   CKPT_TRY(check_key_types(file, family));
   CKPT_ASSIGN(JsonValue config, returned_config(file, family, torch_name(floats)));
   if (keeps_mxfp4 && family.traits.text.has(ModelTrait::kKeepsMxfp4)) add_mxfp4_statement(config);
@@ -191,8 +195,19 @@ Status return_tensors(const Checkpoint& file, const ReturnedTypes& as, ReturnedF
   return {};
 }
 
+bool turns_back(const Family& family) {
+  for (const std::span<const NameRule> list : family.names) {
+    for (const NameRule& rule : list) {
+      if (rule.change == Change::kProduct || rule.change == Change::kWholeNumbers) return false;
+    }
+  }
+  return true;
+}
+
 std::optional<ReturnedClass> returned_class(std::string_view architecture) {
-  if (!architecture.ends_with("ForConditionalGeneration")) {
+  const Family* table = table_of_architecture(architecture);
+  const bool has_decoder = table != nullptr && !table->decoder.layers.empty();
+  if (!architecture.ends_with("ForConditionalGeneration") || has_decoder) {
     return ReturnedClass{nullptr, architecture};
   }
   const std::span<const VlFamily> all = all_vl_families();

@@ -86,6 +86,10 @@ struct ReturnedTypes {
 Status return_tensors(const Checkpoint& file, const ReturnedTypes& as, ReturnedFolder& found,
                       const Context& context);
 
+// Whether each tensor of the family's folders can be made again from those of a GGUF: products and
+// tables of whole numbers cannot.
+bool turns_back(const Family& family);
+
 // The class for a model of `architecture`: its own, or for a wrapper
 // ("...ForConditionalGeneration") that of its text part; nullopt if the text part has no class.
 struct ReturnedClass {

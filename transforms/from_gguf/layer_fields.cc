@@ -191,6 +191,9 @@ bool take_layer_list(const KeyRule& rule, const MetaValue& value, const Family& 
       config[std::string(rule.fields)] =
           rule.type == MetaType::kArray ? JsonValue(numbers) : JsonValue(numbers[0]);
       return true;
+    case KeySource::kWholeList:
+      config[std::string(rule.fields)] = counts_in(numbers, numbers.size());
+      return true;
     case KeySource::kQuantiles: take_quantiles(rule.fields, numbers, config); return true;
     case KeySource::kDeepstackMapping:
       take_deepstack(split_words(rule.fields).back(), numbers, config);

@@ -129,8 +129,7 @@ size_t piece_count(const TokenTable& table) {
   return count;
 }
 
-std::string piece_file_of(const TokenTable& table, uint64_t unknown, const PieceSpaces& spaces) {
-  constexpr uint64_t kBpe = 2;
+std::string piece_file_of(const TokenTable& table, uint64_t unknown, const PieceSettings& file) {
   std::string out, trainer, normalizer;
   const size_t count = piece_count(table);
   bool has_bytes = false;
@@ -145,13 +144,14 @@ std::string piece_file_of(const TokenTable& table, uint64_t unknown, const Piece
     has_bytes = has_bytes || table.type(id) == TokenType::kByte;
     put_bytes(out, 1, piece);
   }
-  put_number(trainer, 3, kBpe);
+  put_number(trainer, 3, file.is_unigram ? 1 : 2);  // model_type
   put_number(trainer, 4, count);  // vocab_size
   if (has_bytes) put_number(trainer, 35, 1);
   put_bytes(out, 2, trainer);
   put_bytes(normalizer, 1, "identity");
-  put_number(normalizer, 3, spaces.adds_prefix ? 1 : 0);
-  put_number(normalizer, 4, spaces.removes_extra ? 1 : 0);
+  if (!file.character_map.empty()) put_bytes(normalizer, 2, file.character_map);
+  put_number(normalizer, 3, file.adds_prefix ? 1 : 0);
+  put_number(normalizer, 4, file.removes_extra ? 1 : 0);
   put_bytes(out, 3, normalizer);
   return out;
 }

@@ -34,12 +34,14 @@ std::optional<uint64_t> special_id(const Checkpoint& file, const TokenTable& tab
 // The flag "tokenizer.ggml.NAME"; nullopt if absent.
 std::optional<bool> tokenizer_flag(const Checkpoint& file, std::string_view name);
 
-struct PieceSpaces {
+struct PieceSettings {
   bool adds_prefix = false, removes_extra = false;
+  bool is_unigram = false;         // otherwise BPE
+  std::string character_map = {};  // precompiled_charsmap
 };
-// Makes tokenizer.model: a SentencePiece model of BPE with the tokens as pieces. Tokens after the
-// last piece are omitted, because tokenizer_config.json adds them.
-std::string piece_file_of(const TokenTable& table, uint64_t unknown, const PieceSpaces& spaces);
+// Makes tokenizer.model: a SentencePiece model with the tokens as pieces. Tokens after the last
+// piece are omitted, because other files add them.
+std::string piece_file_of(const TokenTable& table, uint64_t unknown, const PieceSettings& file);
 
 // The number of tokens that are pieces of the model.
 size_t piece_count(const TokenTable& table);

@@ -314,6 +314,44 @@ JsonValue added_tokens_decoder(const TokenTable& table) {
   return out;
 }
 
+bool keeps_unigram_ids(const Checkpoint& file) {
+  return std::ranges::any_of(families(), [&](const Family* family) {
+    return family->tokenizer.is_t5 && family->name == file.metadata.architecture();
+  });
+}
+
+// T5's files: spiece.model, added_tokens.json, and a class that adds tokens <extra_id_0> and so on
+// behind the pieces.
+Status add_unigram_documents(const Checkpoint& file, const TokenTable& table, Checkpoint& folder,
+                             std::vector<std::string>& guessed) {
+  constexpr size_t kUsualExtraIds = 100;
+  const auto unknown = unknown_piece(file, table);
+  if (!unknown || table.scores.empty()) {
+    return unsupported_hint(kOtherTokenizer, "the file has no unigram pieces with scores");
+  }
+  PieceSettings pieces{tokenizer_flag(file, "add_space_prefix").value_or(true),
+                   tokenizer_flag(file, "remove_extra_whitespaces").value_or(true), true, {}};
+  if (const auto* map = file.metadata.find_array("tokenizer.ggml.precompiled_charsmap")) {
+    for (uint64_t i = 0; map->holds_numbers() && i < map->count(); ++i) {
+      pieces.character_map += static_cast<char>(static_cast<uint8_t>(number_at(*map, i)));
+    }
+  }
+  folder.set_document("spiece.model", piece_file_of(table, *unknown, pieces));
+  JsonValue added = JsonValue::object();
+  for (size_t id = piece_count(table); id < table.size(); ++id) {
+    if (is_outside_pieces_file(table, id)) added[table.text(id)] = id;
+  }
+  if (!added.empty()) folder.set_document("added_tokens.json", added.dump(2) + "\n");
+  JsonValue config = tokenizer_config(file, table);
+  config["tokenizer_class"] = "T5Tokenizer";
+  const size_t extra = std::min(kUsualExtraIds, table.size() - piece_count(table));
+  config["extra_ids"] = added.empty() ? extra : 0;
+  guessed.push_back(fmt::format("tokenizer_config.json: extra_ids {}, as no key says so",
+                                config["extra_ids"].dump()));
+  folder.set_document("tokenizer_config.json", config.dump(2) + "\n");
+  return {};
+}
+
 void add_chat_templates(const Checkpoint& file, Checkpoint& folder,
                         std::vector<std::string>& guessed) {
   constexpr std::string_view kKey = "tokenizer.chat_template";
@@ -342,6 +380,9 @@ Status add_tokenizer_documents(const Checkpoint& file, Checkpoint& folder,
   CKPT_ASSIGN(const TokenTable table, read_token_table(file));
   const std::string* declared = file.metadata.find_text("tokenizer.ggml.model");
   const std::string model = declared == nullptr ? "absent" : *declared;
+  if (model == "t5" && keeps_unigram_ids(file)) {
+    return add_unigram_documents(file, table, folder, guessed);
+  }
   JsonValue config = tokenizer_config(file, table);
   JsonValue tokenizer;
   if (model == "gpt2") {

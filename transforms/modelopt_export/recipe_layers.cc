@@ -47,7 +47,9 @@ std::vector<std::string> quantizer_fronts(const RecipeLayer& layer) {
   }
   // NVIDIA's scripts run the model that DeepSeek ships with it: ffn.experts.3.w1, and an expert
   // holds the quantizers of its three layers.
-  if (layer.model_type == "deepseek_v4" && module.find("experts.") != module.npos) {
+  const bool are_modules =
+      traits_by_prefix(layer.model_type).has(ModelTrait::kExpertsAreModules);
+  if (are_modules && module.find("experts.") != module.npos) {
     return {module + "_"};
   }
   const auto expert = expert_name(module);

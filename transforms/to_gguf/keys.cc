@@ -10,6 +10,7 @@
 #include "core/model/json_documents.h"
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/names.h"
+#include "transforms/to_gguf/tokenizer/special.h"
 
 namespace ckpt {
 namespace {
@@ -325,6 +326,27 @@ struct KeyWriter {
     return {};
   }
 
+  Status tensor_numbers(const KeyRule& rule) const {
+    constexpr uint64_t kMostNumbers = 1 << 16;
+    std::vector<std::string> numbers;
+    for (const Tensor& tensor : checkpoint.tensors) {
+      const std::string name = own_name(*model.family, tensor.name);
+      if (!matches_pattern(rule.fields, name, numbers)) continue;
+      CKPT_ASSIGN(const auto found, read_integers(tensor, kMostNumbers));
+      if (!found) return corrupt("tensor '{}' has no whole numbers", tensor.name);
+      out.set(full(rule.key), MetaValue::array(make_u64_array({found->begin(), found->end()})));
+      return {};
+    }
+    return corrupt("tensor '{}' is missing", rule.fields);
+  }
+
+  Status last(const KeyRule& rule) const {
+    const JsonValue* value = model.field(rule.fields);
+    if (value == nullptr) return corrupt("config.json: no {}", rule.fields);
+    const bool is_list = value->is_array() && !value->empty();
+    return set(rule.key, rule.type, is_list ? value->back() : *value);
+  }
+
   // Returns nullptr if there is none.
   Result<const JsonValue*> list(const KeyRule& rule) const {
     const JsonValue* found = model.field(rule.fields);
@@ -353,6 +375,22 @@ struct KeyWriter {
     std::vector<bool> flags;
     for (const JsonValue& type : *types) flags.push_back(type == "full");
     out.set(full(rule.key), MetaValue::array(make_bool_array(flags)));
+    return {};
+  }
+
+  Status whole_list(const KeyRule& rule) const {
+    const bool counts_from_one = rule.source == KeySource::kLessOne;
+    if (model.field(rule.fields) == nullptr) return corrupt("config.json: no {}", rule.fields);
+    std::vector<int32_t> numbers;
+    for (const JsonValue& entry : list_in(model.config, rule.fields)) {
+      const auto count = whole(entry);
+      if (!count || *count > INT32_MAX || (counts_from_one && *count == 0)) {
+        return corrupt("config.json: {} has {}; expected whole numbers{}", rule.fields,
+                       entry.dump(), counts_from_one ? " from 1 on" : "");
+      }
+      numbers.push_back(static_cast<int32_t>(*count - (counts_from_one ? 1 : 0)));
+    }
+    out.set(full(rule.key), MetaValue::array(make_i32_array(numbers)));
     return {};
   }
 
@@ -459,6 +497,20 @@ struct KeyWriter {
         out.set(full(rule.key), MetaValue::array(make_text_array({words.begin(), words.end()})));
         return {};
       }
+      default: return write_other(rule);
+    }
+  }
+
+  Status write_other(const KeyRule& rule) const {
+    switch (rule.source) {
+      case KeySource::kTensorNumbers: return tensor_numbers(rule);
+      case KeySource::kLast: return last(rule);
+      case KeySource::kLessOne:
+      case KeySource::kWholeList: return whole_list(rule);
+      case KeySource::kChatTemplate:
+        out.set(full(rule.key), MetaValue::text(chat_of_class(model.family->tokenizer.chat,
+                                                              checkpoint.name)));
+        return {};
       default: {
         CKPT_ASSIGN(const std::optional<MetaValue> value, attention_key(rule, model));
         if (value) out.set(full(rule.key), *value);

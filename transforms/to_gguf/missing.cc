@@ -37,11 +37,44 @@ bool may_be_missing(const Parameter& parameter, const Model& model) {
   return is_head(parameter.name) ? !has_own_head(model) : has_other_router(parameter.name, model);
 }
 
+// Whether a tensor of another name is the same (Change::kFirst).
+bool has_other_name(std::string_view name, const std::set<std::string>& held,
+                    const Family& family) {
+  const std::optional<Match> match = find_name_rule(family, name);
+  if (!match || match->rule->change != Change::kFirst) return false;
+  return std::ranges::any_of(held, [&](const std::string& other) {
+    const std::optional<Match> found = find_name_rule(family, other);
+    return found && found->rule->to == match->rule->to;
+  });
+}
+
 // The layer in "model.layers.7.mlp.up_proj.weight", after any root.
-std::optional<uint64_t> layer_of(std::string_view name, const Family& family) {
-  const size_t at = name.find(family.layers);
+std::optional<uint64_t> layer_of(std::string_view name, std::string_view layers) {
+  const size_t at = name.find(layers);
   if (at == name.npos || (at != 0 && name[at - 1] != '.')) return std::nullopt;
-  return number_after(name.substr(at), family.layers);
+  return number_after(name.substr(at), layers);
+}
+
+Failure too_many_layers(std::string_view field, uint64_t count, const Tensor& tensor) {
+  return corrupt_hint(
+      fmt::format("{} of the source model, or --step drop:tensors=GLOB for such layers", field),
+      "config.json: {} is {}, but the weights have '{}'", field, count, tensor.name);
+}
+
+Status check_decoder(const std::vector<NamedTensor>& tensors, const Model& model) {
+  const FamilyDecoder& decoder = model.family->decoder;
+  if (decoder.layers.empty()) return {};
+  CKPT_ASSIGN(const uint64_t count, model.count(decoder.count));
+  if (count > model.layers) {
+    return unsupported(
+        "config.json: {} is {}, and the encoder has {}; llama.cpp loads no decoder with more",
+        decoder.count, count, model.layers);
+  }
+  for (const NamedTensor& named : tensors) {
+    const auto layer = layer_of(named.name, decoder.layers);
+    if (layer && *layer >= count) return too_many_layers(decoder.count, count, named.tensor);
+  }
+  return {};
 }
 
 }  // namespace
@@ -85,7 +118,8 @@ Result<std::vector<Parameter>> missing_parameters(const std::vector<NamedTensor>
     held.insert(table_name(named, *model.family));
   }
   const auto is_there = [&](const Parameter& parameter) {
-    return held.contains(parameter.name) || held.contains(parameter.name + ".weight");
+    return held.contains(parameter.name) || held.contains(parameter.name + ".weight") ||
+           has_other_name(parameter.name, held, *model.family);
   };
   const auto is_mtp = [](const Parameter& each) { return each.part == ModelPart::kMtp; };
   // llama.cpp loads a model without draft layers, but not one with only some of their tensors.
@@ -130,20 +164,18 @@ Status check_missing(const std::vector<NamedTensor>& tensors, const Model& model
 Status check_layers(const std::vector<NamedTensor>& tensors, const Model& model) {
   std::set<uint64_t> drafts;
   for (const NamedTensor& named : tensors) {
-    const auto layer = is_of_draft(named.name) ? layer_of(named.name, *model.family) : std::nullopt;
+    const auto layer =
+        is_of_draft(named.name) ? layer_of(named.name, model.family->layers) : std::nullopt;
     if (layer) drafts.insert(*layer);
   }
   for (const NamedTensor& named : tensors) {
-    const auto layer = layer_of(named.name, *model.family);
+    const auto layer = layer_of(named.name, model.family->layers);
     const bool is_draft = layer && (drafts.contains(*layer) ||
                                     named.tensor.name.find("mtp.") != named.tensor.name.npos);
     if (!layer || *layer < model.layers || is_draft) continue;
-    return corrupt_hint(
-        "num_hidden_layers of the source model, or --step drop:tensors=GLOB for such layers",
-        "config.json: num_hidden_layers is {}, but the weights have '{}'", model.layers,
-        named.tensor.name);
+    return too_many_layers("num_hidden_layers", model.layers, named.tensor);
   }
-  return {};
+  return check_decoder(tensors, model);
 }
 
 }  // namespace ckpt

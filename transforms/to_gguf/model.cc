@@ -92,6 +92,9 @@ bool is_bare(const Model& model) {
 const JsonValue* first_present(const JsonValue& config, std::string_view fields) {
   for (const std::string_view field : split_words(fields)) {
     if (const JsonValue* found = member(config, field)) return found;
+    const size_t dot = field.find('.');
+    const JsonValue* object = dot == field.npos ? nullptr : known(config, field.substr(0, dot));
+    if (const JsonValue* found = known(object, field.substr(dot + 1))) return found;
   }
   return nullptr;
 }

@@ -119,10 +119,10 @@ Status check_source(const Tensor& tensor, const Checkpoint& checkpoint, const Mo
       quantization_found(checkpoint, model));
 }
 
-// Whether the family's rules omit this tensor, whatever its type is.
-bool is_dropped_later(const Model& model, std::string_view name) {
+// Whether the family's rules omit this tensor, or take it for whole numbers.
+bool may_be_no_float(const Model& model, std::string_view name) {
   const std::optional<Match> match = find_name_rule(*model.family, name);
-  return match && match->rule->to.empty();
+  return match && (match->rule->to.empty() || match->rule->change == Change::kWholeNumbers);
 }
 
 // The scales of inputs, by name of the weight.
@@ -277,7 +277,7 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
       if (is_dropped) continue;
     }
     if (is_quantized && is_side_scale(tensor->name)) continue;
-    if (!is_dropped_later(model, name)) CKPT_TRY(check_source(*tensor, checkpoint, model));
+    if (!may_be_no_float(model, name)) CKPT_TRY(check_source(*tensor, checkpoint, model));
     NamedTensor& named = out.emplace_back(NamedTensor{std::move(name), *tensor});
     model.is_mxfp4 |= is_mxfp4(*tensor);
     if (!is_nvfp4(*tensor, codecs)) continue;

@@ -16,10 +16,13 @@
 #include <span>
 
 #include "core/base/nearest.h"
+#include "core/base/numbers.h"
 #include "core/base/words.h"
 #include "core/chunks/repack.h"
 #include "core/computed/decoded_source.h"
+#include "core/computed/strided_source.h"
 #include "models/models.h"
+#include "transforms/packed/packed.h"
 #include "transforms/packed/quant_summary.h"
 #include "transforms/to_gguf/keys.h"
 #include "transforms/to_gguf/model.h"
@@ -83,6 +86,14 @@ class TensorList {
     if (rule.to.empty()) return {};
     if (rule.change == Change::kExpert) return add_expert(std::move(named), *match);
     if (rule.change == Change::kStreams) return add_stream(std::move(named), rule);
+    if (!rule.from_layer.empty()) {
+      CKPT_ASSIGN(const uint64_t first, model_.count(rule.from_layer));
+      if (number_from<uint64_t>(match->numbers[0]).value_or(first) < first) return {};
+    }
+    if (rule.change == Change::kWholeNumbers) return add_numbers(std::move(named.tensor), *match);
+    if (rule.change == Change::kProduct) return add_product(std::move(named.tensor), *match);
+    if (rule.change == Change::kShards) return add_shard(std::move(named), *match);
+    if (rule.change == Change::kFirst && names_.contains(gguf_name(rule.to, *match))) return {};
     const std::string source = named.tensor.original_name();
     CKPT_SET(named.tensor, multiplied(std::move(named.tensor), rule.factors, model_));
     CKPT_ASSIGN(std::vector<Tensor> changed,
@@ -120,6 +131,13 @@ class TensorList {
       return corrupt("layer {} has {} tensors of experts; expected {} x {}", layer, seen, count,
                      projections_);
     }
+    for (const auto& [name, factor] : factors_) {
+      return corrupt("tensor '{}' without the other one that makes '{}'", factor.name, name);
+    }
+    for (const auto& [rule, shards] : shards_) {
+      CKPT_ASSIGN(const uint64_t count, model_.count(model_.family->sizes.shards));
+      return corrupt("{} of {} tensors '{}' are there", shards.size(), count, rule->from);
+    }
     return std::move(out_);
   }
 
@@ -151,6 +169,51 @@ class TensorList {
     give_one_type(parts, plain_codec(codecs_, Dtype::kF32));
     CKPT_ASSIGN(Tensor stacked, ckpt::stack(parts));
     return store(std::move(stacked), std::string(rule.to), rule.store, parts[0].name);
+  }
+
+  // The lower half of each number.
+  Status add_numbers(Tensor tensor, const Match& match) {
+    const std::vector<uint64_t> shape = tensor.shape;
+    const std::string source = tensor.original_name();
+    if (plain_dtype(*tensor.codec) == Dtype::kI64) {
+      const uint64_t values = tensor.values();
+      tensor.codec = &plain_codec(codecs_, Dtype::kI32);
+      tensor.shape = {values, 2};
+      CKPT_SET(tensor, take_grid(tensor, {0, {values, 1, 1}, {2, 1, 1}}));
+      tensor.shape = shape;
+    }
+    tensor.name = gguf_name(match.rule->to, match);
+    tensor.source_name = source;
+    names_.insert(tensor.name);
+    out_.push_back(std::move(tensor));
+    return {};
+  }
+
+  // Multiplies F32 values, as the converter does.
+  Status add_product(Tensor tensor, const Match& match) {
+    const std::string name = gguf_name(match.rule->to, match);
+    const auto [first, is_new] = factors_.try_emplace(name, tensor);
+    if (is_new) return {};
+    CKPT_ASSIGN(Tensor product, product_of(first->second, std::move(tensor), codecs_));
+    factors_.erase(first);
+    const std::string source = product.original_name();
+    return store(std::move(product), name, match.rule->store, source);
+  }
+
+  // Shards come in any order.
+  Status add_shard(NamedTensor named, const Match& match) {
+    CKPT_ASSIGN(const uint64_t count, model_.count(model_.family->sizes.shards));
+    CKPT_ASSIGN(const uint64_t number, shard_number(match, named.tensor.name, count));
+    std::map<uint64_t, Tensor>& shards = shards_[match.rule];
+    CKPT_ASSIGN(shards[number], stored_floats(named.tensor));
+    if (shards.size() < count) return {};
+    std::vector<Tensor> parts;
+    for (auto& [index, part] : shards) parts.push_back(std::move(part));
+    shards_.erase(match.rule);
+    give_one_type(parts, plain_codec(codecs_, Dtype::kF32));
+    CKPT_ASSIGN(Tensor joined, concatenate_rows(parts));
+    return store(std::move(joined), gguf_name(match.rule->to, match), match.rule->store,
+                 parts[0].name);
   }
 
   // Stacks the experts of a layer, projection by projection in the order of the table's rows.
@@ -186,9 +249,17 @@ class TensorList {
                        !name.ends_with(".weight") || store == Store::kF32;
     if (small) return plain_codec(codecs_, Dtype::kF32);
     const Codec& wanted =
-        plain_codec(codecs_, is_mxfp4(tensor) ? Dtype::kMxfp4 : dtype_of(model_.out_type));
+        plain_codec(codecs_, is_mxfp4(tensor) ? Dtype::kMxfp4 : type_of_matrix(tensor));
     return tensor.row_values() % wanted.block_values == 0 ? wanted
                                                           : plain_codec(codecs_, Dtype::kF16);
+  }
+
+  Dtype type_of_matrix(const Tensor& tensor) const {
+    const Dtype by_option = dtype_of(model_.out_type);
+    if (!model_.family->keeps_types) return by_option;
+    if (tensor.has_scales() || is_unpacked(tensor)) return Dtype::kQ8_0;
+    const Dtype own = plain_dtype(*tensor.codec).value_or(by_option);
+    return own == Dtype::kF32 || own == Dtype::kBF16 ? own : by_option;
   }
 
   const Model& model_;
@@ -199,7 +270,34 @@ class TensorList {
   std::vector<std::string> unknown_;
   std::map<std::string, Experts> experts_;  // by layer
   std::map<const NameRule*, std::vector<Tensor>> streams_;
+  std::map<const NameRule*, std::map<uint64_t, Tensor>> shards_;
+  std::map<std::string, Tensor> factors_;  // the first of two, by the name of their product
 };
+
+bool is_first(const NamedTensor& named, const Model& model) {
+  if (is_mxfp4(named.tensor)) return true;
+  const std::optional<Match> match = find_name_rule(*model.family, named.name);
+  return match && match->rule->change == Change::kWholeNumbers;
+}
+
+// Stacks of experts stay in the order of their names.
+uint64_t layer_to_sort_by(const NamedTensor* named) {
+  constexpr std::string_view kLayers = "layers.";
+  const size_t at = named->name.find(kLayers);
+  if (at == std::string::npos || named->tensor.shape.size() > 2) return 0;
+  return number_after(std::string_view(named->name).substr(at), kLayers).value_or(0);
+}
+
+// Tensors before all others: those of whole numbers, or those of MXFP4.
+std::vector<const NamedTensor*> first_tensors(const std::vector<NamedTensor>& tensors,
+                                              bool are_mxfp4, const Model& model) {
+  std::vector<const NamedTensor*> out;
+  for (const NamedTensor& named : tensors) {
+    if (is_first(named, model) && is_mxfp4(named.tensor) == are_mxfp4) out.push_back(&named);
+  }
+  std::ranges::stable_sort(out, {}, layer_to_sort_by);
+  return out;
+}
 
 }  // namespace
 
@@ -216,12 +314,14 @@ Result<std::vector<Tensor>> make_gguf_tensors(std::vector<NamedTensor> tensors, 
   TensorList list(model, codecs);
   CKPT_ASSIGN(std::vector<Tensor> packed, make_nvfp4_tensors(tensors, model, codecs));
   CKPT_TRY(list.add_made(std::move(packed)));
-  for (const NamedTensor& named : tensors) {
-    if (is_mxfp4(named.tensor)) CKPT_TRY(list.add(named));
+  for (const bool are_mxfp4 : {false, true}) {
+    for (const NamedTensor* named : first_tensors(tensors, are_mxfp4, model)) {
+      CKPT_TRY(list.add(*named));
+    }
   }
   CKPT_TRY(list.add_rope_factors());
   for (NamedTensor& named : tensors) {
-    if (is_nvfp4(named.tensor, codecs) || is_mxfp4(named.tensor)) continue;
+    if (is_nvfp4(named.tensor, codecs) || is_first(named, model)) continue;
     CKPT_TRY(list.add(std::move(named)));
   }
   return list.finish();

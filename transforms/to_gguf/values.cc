@@ -190,6 +190,22 @@ Result<std::vector<Tensor>> split_groups(const Tensor& tensor, const Model& mode
   return out;
 }
 
+Result<std::vector<Tensor>> split_parts(const Tensor& tensor, const Model& model) {
+  CKPT_ASSIGN(const std::vector<uint64_t> sizes,
+              numbers_of_fields(*model.family, model.config, model.family->sizes.row_parts));
+  uint64_t rows = 0;
+  for (const uint64_t size : sizes) rows += std::min(size, uint64_t{UINT32_MAX});
+  CKPT_TRY(check_rows(tensor, row_count(tensor), {0, 1, rows}, "rows"));
+  CKPT_ASSIGN(const Tensor written, stored_floats(tensor));
+  std::vector<Tensor> out;
+  rows = 0;
+  for (const uint64_t size : sizes) {
+    CKPT_ASSIGN(out.emplace_back(), reorder_rows(written, {{rows, size}}));
+    rows += size;
+  }
+  return out;
+}
+
 // Drops the rows up to the id of the padding token, because positions are counted from it.
 Result<Tensor> counted_positions(Tensor tensor, const Model& model) {
   CKPT_ASSIGN(const uint64_t dropped, model.dropped_positions());
@@ -335,6 +351,11 @@ Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {
     case Change::kNone:
     case Change::kExpert:
     case Change::kStreams:
+    case Change::kShards:
+    case Change::kWholeNumbers:
+    case Change::kProduct:
+    case Change::kRowParts:
+    case Change::kFirst:
     case Change::kByMixer:
     case Change::kExpertsGateUp:
     case Change::kQkvz: return tensor;
@@ -386,6 +407,7 @@ Result<std::vector<Tensor>> changed_as_stored(Tensor tensor, Change change, cons
     case Change::kExpertsGateUp: return split_gate_up(tensor);
     case Change::kQkvz: return split_qkvz(tensor, model);
     case Change::kQkvOfGroups: return split_groups(tensor, model);
+    case Change::kRowParts: return split_parts(tensor, model);
     case Change::kAnswersAndAll: {
       CKPT_ASSIGN(Tensor answers, answer_rows(tensor, model));
       return std::vector<Tensor>{std::move(answers), std::move(tensor)};
@@ -449,6 +471,19 @@ Result<Tensor> with_sum(Tensor tensor, ValueOp op) {
   const bool half = tensor.codec->parts[0].dtype == Dtype::kF16;
   CKPT_ASSIGN(Tensor changed, with_op(std::move(tensor), std::move(op)));
   return half ? with_op(std::move(changed), RoundTo{Dtype::kF16}) : Result<Tensor>(changed);
+}
+
+Result<Tensor> product_of(const Tensor& a, Tensor b, Codecs codecs) {
+  constexpr uint64_t kMostValues = 1 << 20;
+  if (a.values() != b.values()) {
+    return corrupt("tensor '{}' has {} values; '{}' has {}", a.name, a.values(), b.name,
+                   b.values());
+  }
+  const Codec& f32 = plain_codec(codecs, Dtype::kF32);
+  CKPT_ASSIGN(std::vector<float> factors, read_values(a.stored_tensor(), kMostValues));
+  CKPT_ASSIGN(b, reshape(std::move(b), {factors.size()}));
+  return with_op(stored_as_f32(b, f32),
+                 ScaleColumns{std::make_shared<const std::vector<float>>(std::move(factors))});
 }
 
 Result<Tensor> squeezed(Tensor tensor) {

@@ -22,6 +22,10 @@ Result<Tensor> stored_floats(const Tensor& tensor);
 // Fails: kCorrupt if the rows are not heads of an even size.
 Result<Tensor> pair_rows(Tensor tensor, uint64_t heads);
 
+// The products of the values of two vectors, in F32. Fails: kCorrupt: they differ in size;
+// kUnsupported: too many values.
+Result<Tensor> product_of(const Tensor& a, Tensor b, Codecs codecs);
+
 // Removes axes of length 1.
 Result<Tensor> squeezed(Tensor tensor);
 

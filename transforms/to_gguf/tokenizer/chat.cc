@@ -94,6 +94,13 @@ Result<ChatTemplate> find_chat_template(const Checkpoint& checkpoint, const Json
   return out;
 }
 
+std::string chat_of_class(const ChatOfClass& chat, std::string_view folder) {
+  const bool is_other = chat.other != nullptr && folder.find(chat.part) != folder.npos;
+  const auto text = parse_json("", is_other ? *chat.other : *chat.text);
+  CKPT_CHECK(text.has_value() && text->is_string());
+  return text->get<std::string>();
+}
+
 void add_chat_template(const JsonValue& found, Metadata& metadata) {
   if (const auto* text = found.get_ptr<const std::string*>()) {
     put(metadata, "tokenizer.chat_template", *text);

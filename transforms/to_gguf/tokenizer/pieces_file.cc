@@ -107,6 +107,24 @@ void follow_tokens(const ListedTokens& tokens, PieceVocabulary& out) {
 
 }  // namespace
 
+Result<Vocabulary> numbered_pieces(const Checkpoint& checkpoint, const SentencePieceModel& model,
+                                   const TokenizerOptions& options) {
+  CKPT_ASSIGN(const uint64_t size, token_count(model.pieces.size(), options));
+  if (model.pieces.size() > size) {
+    return corrupt_hint(advice_on_count(model.pieces.size(), options),
+                        "the vocabulary has {} pieces; {} is {}", model.pieces.size(),
+                        options.vocab_size_of, size);
+  }
+  PieceVocabulary out(size);
+  uint64_t id = 0;
+  for (const TextPiece& piece : model.pieces) {
+    const bool is_user = piece.type == PieceType::kUserDefined;
+    out.put(id++, piece.text, piece.score, is_user ? TokenType::kNormal : piece.type);
+  }
+  CKPT_TRY(add_text_table(checkpoint, out));
+  return out.vocabulary();
+}
+
 Result<Vocabulary> read_pieces(const Checkpoint& checkpoint, const JsonValue& config,
                                const TokenizerOptions& options, const Context& context) {
   const Document* file = checkpoint.find_document("tokenizer.model");

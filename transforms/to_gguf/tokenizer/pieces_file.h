@@ -18,6 +18,13 @@ inline constexpr float kPadScore = -10000.0f;  // for ids without a piece
 Result<Vocabulary> read_pieces(const Checkpoint& checkpoint, const JsonValue& config,
                                const TokenizerOptions& options, const Context& context);
 
+struct SentencePieceModel;
+// The pieces of `model` under their numbers, and tokens of added_tokens.json, as T5's class has
+// them.
+// Fails: as read_pieces.
+Result<Vocabulary> numbered_pieces(const Checkpoint& checkpoint, const SentencePieceModel& model,
+                                   const TokenizerOptions& options);
+
 // SentencePiece's tokenizer.model: a ModelProto, of which a converter needs pieces and type.
 //
 //   1 pieces, one message each     1 text   2 score (F32)   3 type, default NORMAL

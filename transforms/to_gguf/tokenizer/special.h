@@ -8,6 +8,7 @@
 
 #include "core/json/json_read.h"
 #include "core/model/checkpoint.h"
+#include "models/models.h"
 
 namespace ckpt {
 
@@ -28,6 +29,9 @@ Status add_special_ids(const Checkpoint& checkpoint, const JsonValue& tokenizer,
                        const SpecialsWanted& wanted, Metadata& metadata);
 // Adds tokenizer.ggml.normalizer.* from the normalizer in tokenizer.json.
 void add_normalizer_keys(const JsonValue& tokenizer, Metadata& metadata);
+
+// The template that goes with a class, for a folder of this name. Requires: it has one.
+std::string chat_of_class(const ChatOfClass& chat, std::string_view folder);
 
 // A text, or a list of {name, template}; null if there is none. transformers and vLLM use template
 // files, llama.cpp's converter the template in tokenizer_config.json.

@@ -262,6 +262,12 @@ void put_vocabulary(Vocabulary vocabulary, Metadata& metadata) {
   }
 }
 
+void add_chat_of_class(const ChatOfClass& chat, Metadata& metadata) {
+  constexpr const char* kKey = "tokenizer.chat_template";
+  if (chat.text == nullptr || metadata.find(kKey) != nullptr) return;
+  metadata.append(kKey, MetaValue::text(chat_of_class(chat, "")));
+}
+
 void give_control_type(std::string_view text, Vocabulary& vocabulary) {
   if (text.empty()) return;
   for (size_t i = 0; i < vocabulary.tokens.size(); ++i) {
@@ -291,12 +297,15 @@ Status replace_ends(const Checkpoint& checkpoint, const JsonValue& config,
       break;
     }
   }
-  if (!rules.ends_by_generation) return {};
+  const char* end_field = rules.ends_by_generation    ? "eod_token_id"
+                          : rules.takes_eos_of_config ? "eos_token_id"
+                                                      : "";
   const JsonValue* text = model ? find_text_config(*model) : nullptr;
   for (const JsonValue* level : {model.get(), text}) {  // the inner one overrides
-    const auto eod = level == nullptr ? std::nullopt : whole(known(*level, "eod_token_id"));
-    if (eod) metadata.set("tokenizer.ggml.eos_token_id", MetaValue::u32(*eod));
+    const auto end = level == nullptr ? std::nullopt : whole(known(*level, end_field));
+    if (end) metadata.set("tokenizer.ggml.eos_token_id", MetaValue::u32(*end));
   }
+  if (!rules.ends_by_generation) return {};
   CKPT_ASSIGN(const auto generation, read_object(checkpoint, "generation_config.json"));
   if (!generation) return {};
   const JsonValue& ends = list_in(*generation, "eos_token_id");
@@ -337,10 +346,10 @@ Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& 
   CKPT_TRY(add_special_ids(checkpoint, *files.tokenizer, files.config, specials, metadata));
   add_chat_template(options.as_converter ? chat.converter : chat.source, metadata);
   CKPT_TRY(replace_ends(checkpoint, files.config, rules, metadata));
+  add_chat_of_class(rules.chat, metadata);
   add_normalizer_keys(*files.tokenizer, metadata);
-  if (rules.is_encoder && metadata.find(kSegmentCountKey) == nullptr) {
-    metadata.append(std::string(kSegmentCountKey), MetaValue::u32(options.segments));
-  }
+  const bool has_segments = rules.is_encoder && !rules.is_t5;
+  if (has_segments) metadata.set(std::string(kSegmentCountKey), MetaValue::u32(options.segments));
   const bool has_infill = rules.is_llama && options.vocab_size == kInfillVocabulary;
   const std::optional<uint64_t> end_of_turn =
       has_infill ? std::optional(kInfillEndOfTurn) : rules.end_of_turn_id;

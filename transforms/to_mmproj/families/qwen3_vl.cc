@@ -75,7 +75,8 @@ const ProjectorFamily kQwen3VlMoeProjector =
     qwen3_vl("Qwen3VLMoeForConditionalGeneration", "deepstack",
              R"({"hidden_size": 2048, "rms_norm_eps": 1e-6})");
 const ProjectorFamily kQwen35Projector =
-    qwen3_vl("Qwen3_5ForConditionalGeneration Qwen3_5MoeForConditionalGeneration",
+    qwen3_vl("Qwen3_5ForConditionalGeneration Qwen3_5MoeForConditionalGeneration"
+             " Qwen4ExpForConditionalGeneration",
              "merged", R"({"rms_norm_eps": 1e-6})");
 
 }  // namespace ckpt

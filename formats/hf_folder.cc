@@ -115,6 +115,28 @@ Names of_the_model(Names files) {
   return files;
 }
 
+// Subfolders with weights of a model, such as the checkpoints of a trainer's run, in the order of
+// their numbers.
+Names subfolders_with_weights(const fs::path& folder, const Names& names) {
+  Names out;
+  for (const std::string& name : names) {
+    if (is_url(folder) || !is_folder(folder / name)) continue;
+    const Names inside = list_files(folder / name).value_or(Names());
+    const auto layout = find_trainer_layout(folder / name, inside);
+    const bool has_weights = contains(inside, kIndexName) || has_torch_weights(inside) ||
+                             !of_the_model(matching(inside, "*.safetensors")).empty() ||
+                             !matching(inside, "*.gguf").empty() || (layout && *layout);
+    if (has_weights) out.push_back(name);
+  }
+  const auto digits = [](const std::string& name) {
+    return name.size() - 1 - std::min(name.size() - 1, name.find_last_not_of("0123456789"));
+  };
+  std::ranges::stable_sort(out, [&](const std::string& a, const std::string& b) {
+    return digits(a) != digits(b) ? digits(a) < digits(b) : a < b;
+  });
+  return out;
+}
+
 Status no_weights(const fs::path& folder, const Names& names) {
   constexpr std::string_view kExpected = "expected *.safetensors or pytorch_model*.bin";
   if (names.empty()) return unsupported("an empty folder; {}", kExpected);
@@ -142,6 +164,13 @@ Status no_weights(const fs::path& folder, const Names& names) {
       return misuse_hint(shell_path((folder / "snapshots" / snapshots->front()).string()),
                          "the hub's cache of a model; {}", kExpected);
     }
+  }
+  if (const Names inside = subfolders_with_weights(folder, names); !inside.empty()) {
+    const std::string more =
+        inside.size() == 1 ? "" : fmt::format(", and in {} more", inside.size() - 1);
+    return unsupported_hint(shell_path((folder / inside.back()).string()),
+                            "the weights are in the subfolder '{}'{}; {}", inside.back(), more,
+                            kExpected);
   }
   const bool is_tokenizer = contains(names, "tokenizer.json") && !contains(names, "config.json");
   return unsupported_hint(
@@ -186,6 +215,7 @@ Result<Names> find_shards(const fs::path& folder, const Names& names) {
   Names shards;
   if (is_torch) {
     std::ranges::copy_if(names, std::back_inserter(shards), is_torch_weights);
+    shards = of_the_model(std::move(shards));  // not an adapter, if there is more
   } else {
     shards = matching(names, "model*.safetensors");
     if (!std::ranges::all_of(shards, is_variant)) std::erase_if(shards, is_variant);
@@ -262,6 +292,7 @@ Result<ChosenFiles> choose_files(const fs::path& folder, const Names& names,
   }
   if (has_torch_weights(names)) {
     std::ranges::copy_if(names, std::back_inserter(out.others), is_torch_weights);
+    out.others = of_the_model(std::move(out.others));
   } else {
     out.others = of_the_model(matching(names, "*.safetensors"));
   }

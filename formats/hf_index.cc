@@ -24,6 +24,7 @@
 
 #include "core/base/counted.h"
 #include "core/base/find.h"
+#include "core/base/numbered_name.h"
 #include "core/base/printable.h"
 #include "core/base/utf8.h"
 #include "core/io/remote_files.h"
@@ -217,8 +218,23 @@ Result<std::vector<std::string>> leave_stale_copies(WeightFiles& weights, bool m
   return found;
 }
 
+// Whether these are all files of one saving, by their names: a single one, or "-00001-of-00002" to
+// "-00002-of-00002".
+bool are_one_saving(std::span<const SafetensorsFile> files) {
+  std::set<unsigned> numbers;
+  unsigned count = 0;
+  for (const SafetensorsFile& file : files) {
+    const auto name = parse_numbered(file.path);
+    if (!name) return files.size() == 1 && file.path == kSingleName;
+    if (count != 0 && name->count != count) return false;
+    count = name->count;
+    numbers.insert(name->number);
+  }
+  return count != 0 && numbers.size() == count;
+}
+
 // Also reads files that the index does not name, if together they hold the tensors of those that
-// are missing.
+// are missing, or if they are a saving of their own: then no file ever had the other tensors.
 bool take_renamed(WeightFiles& weights) {
   std::set<std::string> wanted;
   for (const auto& [tensor, file] : weights.index->weight_map) wanted.insert(tensor);
@@ -233,7 +249,8 @@ bool take_renamed(WeightFiles& weights) {
   for (const SafetensorsFile& file : taken) {
     for (const SafetensorsEntry& entry : file.header.entries) held.insert(entry.name);
   }
-  if (!std::ranges::includes(held, wanted)) return false;
+  const bool are_whole = weights.files.empty() && are_one_saving(taken);
+  if (!are_whole && !std::ranges::includes(held, wanted)) return false;
   std::ranges::move(taken, std::back_inserter(weights.files));
   weights.others.erase(taken.begin(), taken.end());
   std::ranges::sort(weights.files, {}, &SafetensorsFile::path);
@@ -288,7 +305,7 @@ void tell_index(const WeightFiles& weights, FileMisfit& misfit,
                 std::vector<std::string>& sentences) {
   const std::vector<Place> places = places_of(weights.files);
   std::vector<bool> is_named(places.size());
-  std::vector<std::string> absent, misplaced, unnamed;
+  std::vector<std::string> absent, misplaced, unnamed, ghosts;
   for (const std::string& file : weights.absent) {
     absent.push_back(fmt::format("names the file '{}', which is missing", file));
   }
@@ -296,6 +313,7 @@ void tell_index(const WeightFiles& weights, FileMisfit& misfit,
     const auto found = weights.entries.find(tensor);
     if (found) is_named[*found] = true;
     if (found && places[*found].file->path == file) continue;
+    if (!found) ghosts.push_back(fmt::format("names tensor '{}', which no file has", tensor));
     misplaced.push_back(fmt::format("puts tensor '{}' into '{}'{}", tensor, file,
                                     found
                                         ? fmt::format("; it is in '{}'", places[*found].file->path)
@@ -312,6 +330,7 @@ void tell_index(const WeightFiles& weights, FileMisfit& misfit,
   misfit.omits_tensors = !unnamed.empty();
   tell(sentences, absent);
   if (absent.empty()) tell(sentences, misplaced);
+  if (!absent.empty() && !misfit.lacks_tensors) tell(sentences, ghosts);
   tell(sentences, unnamed);
 }
 

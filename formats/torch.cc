@@ -341,7 +341,7 @@ Result<SafetensorsHeader> state_dict_of(TorchFile& file) {
 }  // namespace
 
 bool is_torch_weights(const std::string& name) {
-  return name == kTorchSingleName || name == kFullStateDict ||
+  return name == kTorchSingleName || name == kTorchAdapterName || name == kFullStateDict ||
          (name.starts_with("pytorch_model-") && name.ends_with(kTorchEnding));
 }
 

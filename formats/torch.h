@@ -24,6 +24,7 @@ namespace ckpt {
 inline constexpr uint64_t kMaxTorchPickleBytes = uint64_t{32} << 20;
 inline constexpr std::string_view kTorchIndexName = "pytorch_model.bin.index.json";
 inline constexpr std::string_view kTorchSingleName = "pytorch_model.bin";
+inline constexpr std::string_view kTorchAdapterName = "adapter_model.bin";
 
 // "pytorch_model-00001-of-00003.bin" -> "model-00001-of-00003.safetensors": what a file of these
 // weights is called in other formats.

@@ -116,9 +116,10 @@ constexpr std::string_view kKeysOfWriters =
 // ARCHITECTURE.NAME of every architecture. A word ARCHITECTURE/NAME=VALUE applies to one
 // architecture and takes precedence. VALUE is one of:
 //
-//   10000    this number                     #KEY    the length of the list KEY
-//   KEY      the value of another key        %NAME   the rows of the tensors called NAME
-//   KEY/KEY  one key divided by the other    ~N      a list of flags, false for each Nth layer
+//   10000   this number                      #KEY    the length of the list KEY
+//   KEY     the value of another key         %NAME   the rows of the tensors called NAME
+//   V/V     one value divided by another     ~N      a list of flags, false for each Nth layer
+//   ^KEY    the square root of KEY
 //
 // llama.cpp treats experts without groups as one group. Sources: src/llama-model.cpp (load_hparams,
 // load_swa_pattern), src/llama-hparams.h, src/models/*.cpp.
@@ -133,10 +134,23 @@ constexpr std::string_view kAbsentValues =
     " vocab_size=#tokenizer.ggml.tokens leading_dense_block_count=0 attention.shared_kv_layers=0"
     " expert_group_count=1 expert_group_used_count=1 expert_weights_scale=1"
     " expert_weights_norm=0 deepseek2/expert_gating_func=1 glm4moe/expert_gating_func=2"
+    " afmoe/expert_gating_func=2 cohere2moe/expert_gating_func=2 glm-dsa/expert_gating_func=2"
+    " hy_v3/expert_gating_func=2 laguna/expert_gating_func=2 step35/expert_gating_func=2"
+    " hunyuan-moe/expert_shared_count=1 laguna/expert_shared_count=1"
+    " expert_shared_count=expert_shared_feed_forward_length/expert_feed_forward_length"
     " expert_feed_forward_length=%.ffn_up_exps.weight"
     " expert_shared_feed_forward_length=%.ffn_up_shexp.weight"
     " gemma2/attn_logit_softcapping=50 gemma2/final_logit_softcapping=30 residual_scale=1"
-    " embedding_scale=1 gemma2/attention.sliding_window=4096 gemma3/attention.sliding_window=0"
+    " embedding_scale=1 minicpm/embedding_scale=12 minicpm/residual_scale=1.4/^block_count"
+    " minicpm/logit_scale=256/embedding_length rope.scaling.factor=rope.scale_linear"
+    " rope.scaling.type=linear gemma2/attention.sliding_window=4096"
+    " gemma3/attention.sliding_window=0 exaone-moe/attention.sliding_window=128"
+    " rope.scale_linear=1 exaone-moe/rope.scaling.type=none nextn_predict_layers=0"
+    " use_parallel_residual=0 attention.scale=1/^attention.key_length"
+    " afmoe/attention.sliding_window_pattern=~4 cohere2/attention.sliding_window_pattern=~4"
+    " exaone-moe/attention.sliding_window_pattern=~4 gemma2/attention.sliding_window_pattern=~2"
+    " gemma3n/attention.sliding_window_pattern=~5 gpt-oss/attention.sliding_window_pattern=~2"
+    " llama4/attention.sliding_window_pattern=~4"
     " phi3/attention.sliding_window=0 olmo2/attention.sliding_window_pattern=~4"
     " exaone4/attention.sliding_window_pattern=~1 full_attention_interval=4"
     " attention.recurrent_layers=~full_attention_interval cohere2/rope.scaling.type=none ";
@@ -214,8 +228,9 @@ double number_of_text(const Checkpoint& file, std::string_view text) {
   }
   if (const size_t over = text.find('/'); over != text.npos) {
     const double under = number_of_text(file, text.substr(over + 1));
-    return under == 0 ? 0 : std::floor(number_of_text(file, text.substr(0, over)) / under);
+    return under == 0 ? 0 : number_of_text(file, text.substr(0, over)) / under;
   }
+  if (text[0] == '^') return std::sqrt(number_of_text(file, rest));
   const std::string key = fmt::format("{}.{}", file.metadata.architecture(), text);
   const MetaValue* declared = file.metadata.find(key);
   const auto value = declared == nullptr ? absent_gguf_value(file, key) : std::optional(*declared);

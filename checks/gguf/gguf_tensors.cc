@@ -8,6 +8,7 @@
 #include "checks/gguf/gguf_rules.h"
 #include "checks/subject/subject.h"
 #include "core/base/words.h"
+#include "models/models.h"
 
 namespace ckpt {
 namespace {
@@ -240,7 +241,11 @@ class GgufTensors {
     if (names.empty()) return;
     Mismatch all;
     for (const std::string& name : names) all.add(name);
-    check_.report(all.first, all.text_at_first(what), severity, std::string(symptom));
+    const bool are_single = std::ranges::any_of(
+        extra_, [](const std::string& name) { return single_gguf_expert(name).has_value(); });
+    std::optional<Fix> fix;
+    if (are_single) fix = Fix{"experts:to=fused", {}, {}, true, 0};
+    check_.report(all.first, all.text_at_first(what), severity, std::string(symptom), fix);
   }
 
   void tell() const {

@@ -194,6 +194,8 @@ def far(ours, theirs):
     a, b = ours.double(), theirs.double()
     distance, largest = (a - b).abs(), torch.maximum(a.abs(), b.abs())
     step = 2.0 ** (torch.floor(torch.log2(largest.clamp(min=1e-38))) - 7)
+    if ours.dtype == torch.float16:
+        step = step.clamp(min=2.0 ** -24)  # the distance of its smallest values, below 2 ** -17 more than a step of BF16
     cancelled = 1e-6 * (b.abs().amax(-1, keepdim=True) if b.dim() else b.abs())
     return int((distance > 0).sum()), int(((distance > step) & (distance > cancelled)).sum())
 

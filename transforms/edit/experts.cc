@@ -9,6 +9,9 @@
 // has stacks in memory. Rows move; values stay. Stacks with exchanged rows and columns become
 // single but cannot be joined again. For some families, programs read only stacks.
 //
+// GGUFs of early 2024 have a tensor for each expert, too; to=fused makes the stacks that llama.cpp
+// reads today.
+//
 // gpt-oss: Unsloth saves X.experts.{gate_up,down}_projs.e.{weight [out, in], bias} and
 // X.router.linear.*; to=fused joins them into the stacks [E, in, out] that servers read.
 // Source: transformers 5 conversion_mapping.py; vllm/model_executor/models/{qwen3_moe,qwen3_5}.py.
@@ -24,6 +27,7 @@
 #include "models/models.h"
 #include "transforms/facts/quant_config.h"
 #include "transforms/facts/serving_config.h"
+#include "transforms/from_gguf/folder.h"
 #include "transforms/modelopt_export/select.h"
 
 namespace ckpt {
@@ -237,8 +241,13 @@ Status complete_expert_count(Checkpoint& checkpoint) {
 
 Result<Checkpoint> change_experts(Checkpoint checkpoint, const OptionValues& options,
                                   const Context& context) {
-  CKPT_TRY(expect_safetensors(checkpoint, "experts"));
   const auto form = options.choice<ExpertForm>("to");
+  if (checkpoint.format == "gguf" && form == ExpertForm::kFused) {
+    CKPT_ASSIGN(const uint64_t joined, stack_single_experts(checkpoint, context.codecs));
+    if (joined == 0) context.note("experts: none is single; the tensors stay as they are");
+    return checkpoint;
+  }
+  CKPT_TRY(expect_safetensors(checkpoint, "experts"));
   CKPT_ASSIGN(const ExportModel model, read_export_model(checkpoint));
   if (form == ExpertForm::kFused) {
     CKPT_ASSIGN(const bool were_linear, stack_linear_experts(checkpoint, context.codecs));

@@ -7,6 +7,7 @@
 // constants; the model's class decides the rest. The caller verifies the result by making the keys
 // again.
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/arithmetic.h"
 #include "core/base/words.h"
@@ -25,6 +26,16 @@ std::string_view text_class_of(std::string_view architectures) {
     if (word.ends_with("ForCausalLM")) return word;
   }
   return take_word(architectures);
+}
+
+// The number of the fewest digits near `number` that `fits`; `number` if none does.
+template <class Fits>
+double shortest_number(double number, const Fits& fits) {
+  for (int digits = 1; digits < 17; ++digits) {
+    const double rounded = std::strtod(fmt::format("{:.{}g}", number, digits).c_str(), nullptr);
+    if (fits(rounded)) return rounded;
+  }
+  return number;
 }
 
 class ConfigReader {
@@ -184,6 +195,7 @@ class ConfigReader {
   // Handles sources whose key is not a plain field.
   void take_computed(const KeyRule& rule, const MetaValue& value) {
     if (take_layer_list(rule, value, family_, layers(), config_)) return;
+    if (take_quotient(rule, value)) return;
     const auto count = whole(number_of_layers(value));
     switch (rule.source) {
       case KeySource::kRopeSections:
@@ -229,6 +241,29 @@ class ConfigReader {
       }
       default: return take_of_kinds(rule, count);
     }
+  }
+
+  // Handles keys that are one field divided by another, or by the square root of the number of
+  // layers. Returns whether `rule` is such a key.
+  bool take_quotient(const KeyRule& rule, const MetaValue& value) {
+    const bool is_ratio = rule.source == KeySource::kRatio;
+    if (!is_ratio && rule.source != KeySource::kByRootOfLayers) return false;
+    const auto* quotient = std::get_if<double>(&value.value);
+    if (quotient == nullptr || *quotient == 0) return true;
+    if (!is_ratio) {
+      const double root = std::sqrt(static_cast<double>(layers()));
+      config_[std::string(rule.fields)] =
+          shortest_number(*quotient * root, [&](double field) {
+            return static_cast<float>(field / root) == static_cast<float>(*quotient);
+          });
+      return true;
+    }
+    const size_t slash = rule.fields.find('/');
+    const uint64_t above = field_count(rule.fields.substr(0, slash));
+    const std::string under(rule.fields.substr(slash + 1));
+    const double exact = static_cast<double>(above) / *quotient;
+    if (exact >= 1 && exact < 1e15) config_[under] = static_cast<uint64_t>(std::round(exact));
+    return true;
   }
 
   // Handles sources whose value depends on the kind of layer, and other rare ones.

@@ -60,24 +60,36 @@ Status check_key_types(const Checkpoint& file, const Family& family) {
   return {};
 }
 
+struct Wanted {
+  const Codec& floats;
+  bool keeps_mxfp4;
+  bool& has_tensors;  // set: the file has the tensors of the family
+};
 Result<ReturnedFolder> folder_of_family(const Checkpoint& file, const Family& family,
-                                        const Codec& floats, bool keeps_mxfp4,
-                                        const Context& context) {
+                                        const Wanted& wanted, const Context& context) {
   if (!turns_back(family)) {
     return unsupported("tensors of {} are not made again from those of a GGUF",
                        split_words(family.architectures).front());
   }
   CKPT_TRY(check_key_types(file, family));
-  CKPT_ASSIGN(JsonValue config, returned_config(file, family, torch_name(floats)));
-  if (keeps_mxfp4 && family.traits.text.has(ModelTrait::kKeepsMxfp4)) add_mxfp4_statement(config);
+  CKPT_ASSIGN(JsonValue config, returned_config(file, family, torch_name(wanted.floats)));
+  const bool keeps_mxfp4 = wanted.keeps_mxfp4 && family.traits.text.has(ModelTrait::kKeepsMxfp4);
+  if (keeps_mxfp4) add_mxfp4_statement(config);
   ReturnedFolder out;
   CKPT_ASSIGN(out.folder, make_skeleton(file, config, family, context));
+  wanted.has_tensors = true;
   CKPT_ASSIGN(out.forward, run_forward(out.folder, file, context));
   CKPT_TRY(check_forward(file, out.folder, MadeFrom::kFile, out.forward));
   return out;
 }
 
-// Returns the file's tensors in the order of `made`. Fails: kCorrupt: the file lacks one.
+// Whether the tensor is made from tensors instead of from the configuration.
+bool is_of_values(const Tensor& made) {
+  return !made.is_stored() || !made.home.empty() || !made.source_name.empty();
+}
+
+// Returns the file's tensors in the order of `made`; nullptr if the file lacks one that follows
+// from the configuration. Fails: kCorrupt: the file lacks another one.
 Result<std::vector<const Tensor*>> tensors_named(const std::vector<Tensor>& made,
                                                  const Checkpoint& file) {
   std::map<std::string_view, const Tensor*> by_name;
@@ -85,22 +97,19 @@ Result<std::vector<const Tensor*>> tensors_named(const std::vector<Tensor>& made
   std::vector<const Tensor*> out;
   for (const Tensor& tensor : made) {
     const auto* found = find_mapped(by_name, std::string_view(tensor.name));
-    if (found == nullptr) {
+    if (found == nullptr && is_of_values(tensor)) {
       return corrupt("tensor '{}' is missing; '{}' of the folder becomes it", tensor.name,
                      tensor.original_name());
     }
-    out.push_back(*found);
+    out.push_back(found == nullptr ? nullptr : *found);
   }
   return out;
 }
 
-// Indices of tensors that are made from tensors instead of from the configuration.
 std::vector<size_t> tensors_of_values(const std::vector<Tensor>& made) {
   std::vector<size_t> out;
   for (size_t i = 0; i < made.size(); ++i) {
-    const bool is_computed =
-        made[i].is_stored() && made[i].home.empty() && made[i].source_name.empty();
-    if (!is_computed) out.push_back(i);
+    if (is_of_values(made[i])) out.push_back(i);
   }
   return out;
 }
@@ -117,13 +126,17 @@ const Codec& returned_type(const Tensor& tensor, const Tensor& source, const Ret
 Result<ReturnedFolder> find_folder(const Checkpoint& file, const Codec& floats, bool keeps_mxfp4,
                                    const Context& context) {
   const std::string_view name = file.metadata.architecture();
-  std::optional<Error> first;
+  std::optional<Error> nearest;  // of the first family that has the tensors, else of the first
+  bool has_tensors = false;
   for (const Family* family : families_named(name, file)) {
-    auto tried = folder_of_family(file, form_of_file(*family, file), floats, keeps_mxfp4, context);
+    bool is_of_tensors = false;
+    auto tried = folder_of_family(file, form_of_file(*family, file),
+                                  {floats, keeps_mxfp4, is_of_tensors}, context);
     if (tried) return tried;
-    if (!first) first = tried.error();
+    if (!nearest || (is_of_tensors && !has_tensors)) nearest = tried.error();
+    has_tensors = has_tensors || is_of_tensors;
   }
-  if (first) return fail_with_hint(first->code, kBaseHint, "{}", first->what);
+  if (nearest) return fail_with_hint(nearest->code, kBaseHint, "{}", nearest->what);
   return unsupported("architecture '{}' is not known; ckpt list families shows those that are",
                      name);
 }
@@ -165,6 +178,9 @@ Status return_tensors(const Checkpoint& file, const ReturnedTypes& as, ReturnedF
                       const Context& context) {
   const std::vector<Tensor>& made = found.forward.tensors;
   CKPT_ASSIGN(const std::vector<const Tensor*> sources, tensors_named(made, file));
+  for (size_t i = 0; i < made.size(); ++i) {
+    if (sources[i] == nullptr) found.forward.of_base.push_back(made[i].name);
+  }
   std::vector<size_t> wanted = tensors_of_values(made);
   CKPT_ASSIGN(const GridMap grids, find_moved_grids(found.folder.tensors, made, wanted));
   CKPT_ASSIGN(const RowMap rows, find_moved_rows(found.folder.tensors, made, wanted));

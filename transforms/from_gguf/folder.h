@@ -21,6 +21,11 @@ namespace ckpt {
 //
 //   config.json ─▶ parameters of the model ─▶ tensors without bytes ─▶ to-gguf ─▶ names, changes
 
+// Joins the experts of a file that has a tensor for each (single_experts.cc). Returns how many
+// tensors were joined. Requires: its tensors are Stored. Fails: kCorrupt: an expert is missing, or
+// has another shape.
+Result<uint64_t> stack_single_experts(Checkpoint& file, Codecs codecs);
+
 // Returns `family`, or its earlier form if an older converter wrote `file`.
 const Family& form_of_file(const Family& family, const Checkpoint& file);
 
@@ -190,6 +195,8 @@ struct ReturnedKeys {
   std::vector<std::string>
       absent;  // keys of the file that `made` lacks, or has with another pre-tokenizer
   std::vector<std::string> other;  // keys with other values there
+  // A difference of token_type, which converters of each year fill in otherwise; not in `other`.
+  std::string other_types;
   std::string first_difference;    // in `other`: "tokenizer.ggml.eos_token_id: 7 here, 6 there"
 };
 

@@ -207,6 +207,10 @@ Result<Checkpoint> from_gguf(Checkpoint checkpoint, const OptionValues& options,
         "tensor '{}' is made by an earlier step; from-gguf takes a GGUF that is written",
         tensor.name);
   }
+  CKPT_ASSIGN(const uint64_t joined, stack_single_experts(checkpoint, context.codecs));
+  if (joined != 0) {
+    context.note("the file has each expert alone; {} tensors are joined to stacks", joined);
+  }
   const std::string where = options.text("base");
   if (options.has("type") && holds_nvfp4(checkpoint, context)) {
     return misuse_hint("from-gguf without type, then dequantize",

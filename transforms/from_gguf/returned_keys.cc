@@ -15,6 +15,7 @@ namespace ckpt {
 namespace {
 
 constexpr std::string_view kPreKey = "tokenizer.ggml.pre";
+constexpr std::string_view kTypesKey = "tokenizer.ggml.token_type";
 
 bool is_compared(std::string_view key) {
   return key.starts_with("tokenizer.") || key.starts_with("general.sampling.");
@@ -78,6 +79,10 @@ Result<ReturnedKeys> compare_keys(const Checkpoint& file, const Checkpoint& fold
     }
     const auto difference = key_difference(file.metadata, {entry.key, *made});
     if (!difference) continue;
+    if (entry.key == kTypesKey && !is_own) {
+      out.other_types = *difference;
+      continue;
+    }
     if (out.other.empty()) out.first_difference = fmt::format("{}: {}", entry.key, *difference);
     out.other.push_back(entry.key);
   }
@@ -104,6 +109,10 @@ Result<ReturnedKeys> find_returned_keys(const Checkpoint& file, const Checkpoint
 }
 
 void note_lost_keys(const ReturnedKeys& keys, const Context& context) {
+  if (!keys.other_types.empty()) {
+    context.note("the tokenizer is the folder's, though the file has other types of its tokens: {}",
+                 keys.other_types);
+  }
   std::vector<std::string> lost = keys.other;
   lost.insert(lost.end(), keys.absent.begin(), keys.absent.end());
   if (lost.empty()) return;

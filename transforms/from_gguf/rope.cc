@@ -91,8 +91,18 @@ void take_rope_scaling(const Checkpoint& file, const Family& family, JsonValue& 
   };
   const MetaValue* type = key("type");
   const auto* text = type == nullptr ? nullptr : std::get_if<std::string>(&type->value);
-  if (text == nullptr || *text == "none") return;
-  rope["rope_type"] = *text;
+  const auto absent = [&](std::string_view name) {
+    return absent_gguf_value(file, fmt::format("{}.rope.scaling.{}", family.name, name));
+  };
+  const auto absent_factor = absent("factor");
+  const JsonValue factor = key("factor") != nullptr ? json_of(*key("factor"))
+                           : absent_factor          ? json_of(*absent_factor)
+                                                    : JsonValue();
+  const bool has_factor = factor.is_number() && factor != 0.0 && factor != 1.0;
+  const std::string kind = text == nullptr ? "linear" : *text;
+  if (kind == "none" || (kind == "linear" && !has_factor)) return;
+  rope["rope_type"] = kind;
+  if (rope["rope_type"] == "yarn" || has_factor) rope["factor"] = factor;
   constexpr std::pair<std::string_view, const char*> kRows[] = {
       {"factor", "factor"},
       {"original_context_length", "original_max_position_embeddings"},
@@ -104,6 +114,9 @@ void take_rope_scaling(const Checkpoint& file, const Family& family, JsonValue& 
   for (const auto& [name, field] : kRows) {
     if (const MetaValue* value = key(name)) rope[field] = json_of(*value);
   }
+  constexpr const char* kOriginal = "original_max_position_embeddings";
+  if (rope["rope_type"] != "longrope" || rope.contains(kOriginal)) return;
+  if (const auto context = absent("original_context_length")) rope[kOriginal] = json_of(*context);
 }
 
 void take_rope_sections(const MetaValue& value, JsonValue& rope) {

@@ -91,7 +91,11 @@ Result<std::vector<Parameter>> parameters_of(const Checkpoint& file, const JsonV
   }
   ModelForm form = form_of(file.tensors);
   const std::string nextn = std::string(family.name) + ".nextn_predict_layers";
-  form.has_mtp = file.metadata.find_unsigned(nextn).value_or(0) > 0;
+  // A folder may count such layers without having them, and the file is then as its folder was.
+  form.has_mtp = file.metadata.find_unsigned(nextn).value_or(0) > 0 &&
+                 std::ranges::any_of(file.tensors, [](const Tensor& tensor) {
+                   return tensor.name.find(".nextn.") != std::string::npos;
+                 });
   if (family.traits.text.has(ModelTrait::kStackedAlone)) form.stacked.insert("all");
   CKPT_ASSIGN(auto out, expected_parameters({family, family, config}, form));
   for (Parameter& parameter : out) {
@@ -188,6 +192,26 @@ bool says(const MetaValue& found, const MetaValue& made) {
   return found == made || (may_repeat && number_of_layers(found) == number);
 }
 
+// Whether llama.cpp finds no scaling of rotary embeddings in `entry`, as there is none in `made`,
+// or reads the newer name of the key instead.
+bool says_no_scaling(const MetaEntry& entry, const Checkpoint& file, const Metadata& made) {
+  const auto key = [&](std::string_view name) {
+    return fmt::format("{}.rope.{}", file.metadata.architecture(), name);
+  };
+  const MetaValue* type = made.find(key("scaling.type"));
+  const bool is_scaled = type != nullptr;
+  const bool is_linear = is_scaled && *type == MetaValue::text("linear");
+  const auto value = number(json_of(entry.value));
+  const bool is_unscaled = value == 0.0 || value == 1.0;
+  if (entry.key == key("scaling.type")) return entry.value == MetaValue::text("none");
+  if (entry.key == key("scaling.factor")) return !is_scaled && is_unscaled;
+  const bool is_of_yarn = entry.key.starts_with(key("scaling.yarn_")) ||
+                          entry.key == key("scaling.original_context_length");
+  if (is_of_yarn) return !is_scaled || is_linear;
+  return entry.key == key("scale_linear") &&
+         (file.metadata.find(key("scaling.factor")) != nullptr || is_scaled || is_unscaled);
+}
+
 // Compares keys of the family, because others describe the file, not the model. If a key is absent,
 // the value that llama.cpp assumes is compared.
 Status check_keys(const Checkpoint& file, const Checkpoint& folder, MadeFrom source,
@@ -212,6 +236,8 @@ Status check_keys(const Checkpoint& file, const Checkpoint& folder, MadeFrom sou
     const MetaValue* found = file.metadata.find(entry.key);
     const auto absent = found == nullptr ? absent_gguf_value(file, entry.key) : std::nullopt;
     if (absent) found = &*absent;
+    // Where no tensor has this width, nothing reads it; where one has, shapes are compared.
+    if (found == nullptr && entry.key == prefix + "feed_forward_length") continue;
     const bool is_other = found == nullptr || !says(*found, entry.value);
     if (is_other && source == MadeFrom::kBase && file.metadata.find(entry.key) == nullptr) {
       forward.of_base.push_back(
@@ -226,6 +252,7 @@ Status check_keys(const Checkpoint& file, const Checkpoint& folder, MadeFrom sou
   for (const MetaEntry& entry : file.metadata.entries) {
     if (!entry.key.starts_with(prefix) || made.find(entry.key) != nullptr) continue;
     if (absent_gguf_value(file, entry.key) == entry.value) continue;
+    if (says_no_scaling(entry, file, made)) continue;
     if (find_gguf_key(model.family->name, entry.key)) return differs(entry.key, nullptr);
     forward.unread.push_back(entry.key);
   }

@@ -5,6 +5,7 @@
 //   parameter, where target_parameters names it
 //   MLX: lora_parameters.scale is s itself; until the middle of 2024 mlx-lm multiplied it by
 //   alpha / rank, and wrote the alpha that it no longer used until April 2025
+//   mlx-vlm, without lora_parameters: alpha is s itself (mlx_vlm/trainer/lora.py)
 #include <algorithm>
 #include <cmath>
 
@@ -96,6 +97,7 @@ class AdapterConfigReader {
     for (const auto& [key, value] : root_.members()) {
       // Those of kRefusedKeys are not given.
       if (!is_given(value) || has_word(kReadKeys, key) || has_word(kTrainingKeys, key)) continue;
+      if (is_of_mlx_vlm() && has_word(kMlxKeys, key)) continue;
       if (out_.method != nullptr && has_word(out_.method->keys, key)) continue;
       out_.unknown.push_back(key);
     }
@@ -164,9 +166,20 @@ class AdapterConfigReader {
       return mlx->is_object() ? read_mlx(*mlx) : wrong("lora_parameters", "an object");
     }
     if (out_.method != nullptr) return read_options();
+    if (is_of_mlx_vlm()) {
+      CKPT_ASSIGN(out_.rank, read_rank("rank"));
+      CKPT_ASSIGN(out_.own_scale, read_number("alpha"));
+      return {};
+    }
     CKPT_ASSIGN(out_.rank, read_rank("r"));
     CKPT_ASSIGN(out_.alpha, read_number("lora_alpha"));
     return {};
+  }
+
+  // Whether the configuration is the three numbers that mlx-vlm wrote.
+  bool is_of_mlx_vlm() const {
+    return known("r") == nullptr && known("peft_type") == nullptr && known("rank") != nullptr &&
+           known("alpha") != nullptr;
   }
 
   // Reads the options of a method other than LoRA from adapter_config.json as numbers; a flag is 0

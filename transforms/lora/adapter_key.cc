@@ -74,6 +74,8 @@ std::optional<AdapterKey> parse_low_rank(const std::string& name) {
 constexpr std::pair<std::string_view, AdapterPart> kEndings[] = {
     {".lora_a", AdapterPart::kTurnedA},
     {".lora_b", AdapterPart::kTurnedB},
+    {".A", AdapterPart::kTurnedA},  // of mlx-vlm
+    {".B", AdapterPart::kTurnedB},
     {".m", AdapterPart::kMagnitude},
     {".token_adapter.base_layer.weight", AdapterPart::kBaseCopy},
     {".base_layer.weight", AdapterPart::kBaseCopy},

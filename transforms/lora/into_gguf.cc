@@ -40,6 +40,7 @@ class MergeIntoGguf {
 
   Result<Checkpoint> run(const MergeInto& merge) {
     if (how_.context.imatrix != nullptr) CKPT_TRY(check_finite(*how_.context.imatrix));
+    CKPT_TRY(stack_experts());
     CKPT_TRY(decode());
     Checkpoint folder = floats_;
     if (!how_.has_gguf_names) CKPT_SET(folder, returned_folder());
@@ -63,6 +64,14 @@ class MergeIntoGguf {
 
  private:
   Context quiet() const { return how_.context.quiet(); }
+
+  Status stack_experts() {
+    CKPT_ASSIGN(const uint64_t joined, stack_single_experts(file_, how_.context.codecs));
+    if (joined == 0) return {};
+    how_.context.note("lora: {} tensors of single experts become stacks, as llama.cpp reads them",
+                      joined);
+    return {};
+  }
 
   Status decode() {
     if (file_.is_projector()) {

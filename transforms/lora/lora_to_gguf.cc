@@ -2,7 +2,7 @@
 // as convert_lora_to_gguf.py writes it.
 //
 //   base ── to-gguf ─▶ names, and the rows of each weight in their new order
-//   X.lora_A.weight ─▶ NAME.lora_a             token_embd: transposed
+//   X.lora_A.weight ─▶ NAME.lora_a             token_embd: transposed; columns as the weight's
 //   X.lora_B.weight ─▶ NAME.lora_b             rows as those of the weight
 //   norms           ─▶ NAME
 //
@@ -12,12 +12,13 @@
 // Source: llama.cpp v0.5.0 src/llama-adapter.h (get_scale).
 #include <algorithm>
 
+#include "core/base/counted.h"
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
 #include "transforms/from_gguf/rows.h"
 #include "transforms/lora/model_weights.h"
-#include "transforms/lora/model_weights.h"
 #include "transforms/to_gguf/general/general.h"
+#include "transforms/to_gguf/select.h"
 
 namespace ckpt {
 
@@ -55,6 +56,10 @@ class AdapterToGguf {
     std::vector<Tensor> out;
     std::map<const Tensor*, const AdapterModule*> firsts;  // of one list, so in its order
     for (const AdapterModule& module : adapter_.modules) {
+      if (is_of_tower(module)) {
+        left_out_.add(module.name);
+        continue;
+      }
       CKPT_TRY(check_parts(module));
       CKPT_TRY(check_module(adapter_, module));
       const Tensor* first = nullptr;
@@ -65,6 +70,10 @@ class AdapterToGguf {
       if (first != nullptr) firsts.emplace(first, &module);
     }
     for (const auto& [first, module] : firsts) CKPT_TRY(add_module(*module, type, out));
+    if (left_out_.count() == 0) return out;
+    if (out.empty()) return no_gguf(left_out_.first(), "nothing, because it is of a tower,");
+    context_.note("lora-to-gguf: {}, because llama.cpp reads adapters of the language model alone",
+                  left_out_.text("modules of towers are left out"));
     return out;
   }
 
@@ -85,6 +94,11 @@ class AdapterToGguf {
   }
 
  private:
+  bool is_of_tower(const AdapterModule& module) {
+    const Tensor* weight = weights_.find(module.name, kWeight);
+    return weight != nullptr && is_tower(weight->name);
+  }
+
   static Status check_parts(const AdapterModule& module) {
     const bool is_norm = last_word(module.name).find("norm") != std::string_view::npos;
     for (const auto& [part, tensor] : module.parts) {
@@ -150,6 +164,9 @@ class AdapterToGguf {
                        weight.before->name, fmt::join(weight.before->shape, ", "));
       }
       if (runs.size() > 1) CKPT_SET(left, reorder_rows(*b, runs));
+      for (const ValueOp& op : weight.after->ops()) {  // columns of the weight are those of A
+        if (std::holds_alternative<PermuteColumns>(op)) CKPT_SET(right, with_op(right, op));
+      }
     }
     CKPT_ASSIGN(right, typed(std::move(right), name + ".lora_a", type));
     CKPT_ASSIGN(left, typed(std::move(left), name + ".lora_b", type));
@@ -170,11 +187,12 @@ class AdapterToGguf {
   // Where the rows of the converted weight were in the base.
   Result<std::vector<RowRun>> row_runs(const ConvertedWeight& weight) const {
     const Tensor &before = *weight.before, &after = *weight.after;
-    const bool changes_columns = std::ranges::any_of(
-        after.ops(), [](const ValueOp& op) { return !std::holds_alternative<RoundTo>(op); });
+    const bool changes_values = std::ranges::any_of(after.ops(), [](const ValueOp& op) {
+      return !std::holds_alternative<RoundTo>(op) && !std::holds_alternative<PermuteColumns>(op);
+    });
     auto found = find_rows_of({before}, {after}, {0});
     const bool is_known =
-        found && !changes_columns && !before.has_scales() && after.rows() == before.rows();
+        found && !changes_values && !before.has_scales() && after.rows() == before.rows();
     if (!is_known) return no_gguf(before.name, fmt::format("'{}'", after.name));
     std::vector<MovedRows>& moved = (*found)[0];
     std::ranges::sort(moved, {}, &MovedRows::gguf_first);
@@ -186,7 +204,7 @@ class AdapterToGguf {
   static Failure no_gguf(const std::string& before, std::string_view after) {
     return unsupported_hint(
         kMergeInstead,
-        "'{}' becomes {} by more than another order of its rows; an adapter of it has no GGUF",
+        "'{}' becomes {} by more than another order of its values; an adapter of it has no GGUF",
         before, after);
   }
 
@@ -194,6 +212,7 @@ class AdapterToGguf {
   ModelWeights weights_;
   const Context& context_;
   std::map<std::string, const Tensor*, std::less<>> by_source_;
+  NameCount left_out_;
 };
 
 Result<Metadata> adapter_metadata(const Checkpoint& input, const Checkpoint& converted,

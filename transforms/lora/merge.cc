@@ -34,6 +34,7 @@
 #include "transforms/lora/methods.h"
 #include "transforms/lora/model_weights.h"
 #include "transforms/lora/stacked_experts.h"
+#include "transforms/to_gguf/select.h"
 
 namespace ckpt {
 namespace {
@@ -76,7 +77,9 @@ class LoraMerge {
         given_(given),
         adapter_(given.adapter),
         context_(context),
-        weights_(checkpoint, context, skips_zeros) {}
+        weights_(checkpoint, context, skips_zeros),
+        has_towers_(std::ranges::any_of(
+            checkpoint.tensors, [](const Tensor& tensor) { return is_tower(tensor.name); })) {}
 
   Status run() {
     CKPT_TRY(check_trained_parts(adapter_, checkpoint_));
@@ -88,7 +91,7 @@ class LoraMerge {
     const AdapterModule* tied_head = nullptr;
     for (const AdapterModule& module : adapter_.modules) {
       CKPT_TRY(check_module(adapter_, module));
-      if (&module == copied_head) continue;
+      if (&module == copied_head || is_of_absent_tower(module)) continue;
       if (keeps_tie && last_word(module.name) == "lm_head") {
         tied_head = &module;
         continue;
@@ -101,6 +104,10 @@ class LoraMerge {
       return corrupt("nothing in it changes a tensor of the model");
     }
     note_unknown_order();
+    if (absent_.count() > 0) {
+      context_.note("lora: {}, because the model has no tower",
+                    absent_.text("modules of towers are left out"));
+    }
     if (adapter_.config.alpha == 0 && !adapter_.config.own_scale && !has_gguf_names()) {
       context_.note("lora: {} is 0, by which all products are multiplied",
                     adapter_.config.method == nullptr ? "lora_alpha" : "alpha");
@@ -125,6 +132,13 @@ class LoraMerge {
   Result<Tensor*> target(const AdapterModule& module, const Tensor& part, std::string_view ending) {
     if (Tensor* found = weights_.find(module.name, ending)) return found;
     return corrupt("tensor '{}': the model has no '{}{}'", part.name, module.name, ending);
+  }
+
+  // Whether the module belongs to a tower, and the model is a language model alone.
+  bool is_of_absent_tower(const AdapterModule& module) {
+    if (has_towers_ || !is_tower(module.name + std::string(kWeight))) return false;
+    absent_.add(module.name);
+    return true;
   }
 
   // Unsloth wrote the columns of lora_B in another order without saying so until late 2026.
@@ -474,7 +488,9 @@ class LoraMerge {
   const Adapter& adapter_;
   const Context& context_;
   ModelWeights weights_;
+  bool has_towers_;
   uint64_t replaced_ = 0;
+  NameCount absent_;  // modules of towers that the model does not have
 };
 
 // Weights that earlier steps compute: an adapter is added to what those steps would have written,

@@ -163,8 +163,13 @@ class Summarizer {
   void read_other(const JsonText& declared) {
     const std::string method = declared.find_text("quant_method").value_or("");
     const auto format = declared.find_text("format");
+    const bool is_mlx = method.empty() && std::ranges::any_of(packed_, [](const auto& packed) {
+      return packed.second.starts_with("MLX");
+    });
     out_.stated =
-        (method.empty() ? std::string("a quantization_config without quant_method") : method) +
+        (is_mlx           ? std::string("MLX")
+         : method.empty() ? std::string("a quantization_config without quant_method")
+                          : method) +
         (format ? " " + *format : "");
     out_.producer = method;
     if (const auto version = declared.find_text("version")) out_.producer += " " + *version;

@@ -244,7 +244,7 @@ class GgufTensors {
     const bool are_single = std::ranges::any_of(
         extra_, [](const std::string& name) { return single_gguf_expert(name).has_value(); });
     std::optional<Fix> fix;
-    if (are_single) fix = Fix{"experts:to=fused", {}, {}, true, 0};
+    if (are_single) fix = Fix{"experts:to=fused", {}, {}, false, 0};
     check_.report(all.first, all.text_at_first(what), severity, std::string(symptom), fix);
   }
 

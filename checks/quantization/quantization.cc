@@ -206,7 +206,8 @@ void check_awq(const CheckContext& context, const Quantization& declared) {
   if (count == 0 || is_applied) return;
   context.report(
       declared.place,
-      fmt::format("{} modules have a pre_quant_scale; without it their answers are wrong", count),
+      fmt::format("{} with a pre_quant_scale; without it answers are wrong",
+                  counted(count, "module")),
       {}, {}, fix_for_algo(context.on, declared));
 }
 

@@ -195,7 +195,7 @@ void check_forced_plain(const CheckContext& context) {
   context.report(found.first,
                  fmt::format("{}; this server runs {} in BF16 alone",
                              found.text_at_first("quantized"), plain.called),
-                 {}, {}, std::move(fix));
+                 {}, plain.symptom, std::move(fix));
 }
 
 // The loader calls a method that no quantization has. Source: SGLang 0.5.12
@@ -304,8 +304,8 @@ constexpr Check kServedChecks[] = {
      "Detected some but not all shards of ... are quantized", "{again}", check_shards,
      "serving-config"},
     {"Q14", "modules that only run in BF16 are not quantized", "U: vllm* sglang",
-     "KeyError: '...input_scale'; There is no module or parameter named '...input_scale'",
-     "{again} --preset mlp-only", check_forced_plain},
+     "assert param_data.shape == loaded_weight.shape", "{again} --preset mlp-only",
+     check_forced_plain},
     {"Q33", "the class reads quantized weights", "U: sglang",
      "'ModelOptFp4Config' object has no attribute 'get_cache_scale'",
      "serve the unquantized model, or with vLLM", check_class_of_floats},

@@ -383,25 +383,27 @@ bool asks_lists(const Subject& on) {
 // for them too; SGLang 0.5.12 python/sglang/srt/models/qwen3_5.py; data/profiles for the others.
 std::optional<PlainModules> forced_plain(const Subject& on, const Profile& profile,
                                          std::string_view name) {
+  constexpr const char* kNoScale =
+      "KeyError: '...input_scale'; There is no module or parameter named '...input_scale'";
   const Quantization* declared = on.quantization();
   if (declared == nullptr) return std::nullopt;
   const bool is_indexer = names_any(name, {".indexer.wk", ".indexer.weights_proj"});
   if (is_indexer && declared->method.starts_with("modelopt") &&
       profile.does("join_indexer_in_floats")) {
-    return PlainModules{"two matrices of the indexer of sparse attention, as one,",
+    return PlainModules{"two matrices of the indexer of sparse attention, as one,", kNoScale,
                         "{again} --keep '*.indexer.wk' --keep '*.indexer.weights_proj'"};
   }
   for (const std::string* type : {&on.text_type, &on.model_type}) {
     for (const std::string_view part : listed_for(profile, "parts in floats", *type)) {
       if (name.find(part) == name.npos) continue;
-      return PlainModules{fmt::format("'*{}*'", part),
+      return PlainModules{fmt::format("'*{}*'", part), kNoScale,
                           fmt::format("{{again}} --keep '*{}*'", part)};
     }
   }
   const bool is_kept = has_listed(profile, "attention in floats with FP4", on.text_type, false) &&
                        declared->algo.find("FP4") != declared->algo.npos;
   if (!is_kept || !names_any(name, {".linear_attn.", ".self_attn."})) return std::nullopt;
-  return PlainModules{"the attention", {}};
+  return PlainModules{"the attention", {}, {}};
 }
 
 ServedModules served_modules(const Subject& on, const Profile& profile) {

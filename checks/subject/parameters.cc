@@ -18,7 +18,8 @@ constexpr std::string_view kBuffers[] = {"rotary_emb.inv_freq",     "rotary_pos_
                                          ".attn.masked_bias"};
 // Names of towers and projectors begin with these, whichever table there is.
 constexpr std::string_view kTowerRoots[] = {"model.visual.", "visual.", "vision_tower.",
-                                            "vision_model.", "multi_modal_projector."};
+                                            "vision_model.", "multi_modal_projector.",
+                                            "mm_projector."};
 // The last words of entries that accompany a quantized weight.
 constexpr std::string_view kSides =
     " weight_scale weight_scale_2 weight_scale_inv weight_packed weight_global_scale weight_shape"

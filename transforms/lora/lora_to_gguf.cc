@@ -257,9 +257,9 @@ Result<Checkpoint> lora_to_gguf(Checkpoint input, const OptionValues& options,
   const std::vector<std::string> lost = made.scaled_otherwise();
   if (!lost.empty()) {
     context.note(
-        "lora-to-gguf: llama.cpp scales by lora_alpha / r: {} modules get another scale than they "
-        "were trained with, the first: {}; merging with --step lora:from=ADAPTER keeps it",
-        lost.size(), lost[0]);
+        "lora-to-gguf: llama.cpp scales by lora_alpha / r: {} of another scale in training, the "
+        "first: {}; merging with --step lora:from=ADAPTER keeps it",
+        counted(lost.size(), "module"), lost[0]);
   }
   return out;
 }

@@ -302,7 +302,7 @@ std::optional<ResolvedModel> resolve_config(const JsonValue& root) {
   const JsonValue& list = list_in(config, "layer_types");
   const std::string* letters = text_of(config, "hybrid_override_pattern");
   const bool has_linear = number("linear_num_value_heads") > 0;
-  const bool may_be_longer = table->nextn == NextnLayers::kKept;
+  const bool may_be_longer = table->drafts.nextn == NextnLayers::kKept;
   const bool is_short = (!list.empty() && list.size() != count &&
                          (list.size() < count || !may_be_longer)) ||
                         (has_linear && list.empty() && number("full_attention_interval") == 0) ||

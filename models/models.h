@@ -293,6 +293,7 @@ struct FamilySizes {
 struct FamilyDrafts {
   bool are_outside = false;      // mtp.* may exist outside the model; they become layers
   std::string_view layers = {};  // in front of the number of one
+  NextnLayers nextn = NextnLayers::kUnknown;
 };
 
 // A second stack of layers, which reads what the first one gives.
@@ -344,14 +345,12 @@ struct Family {
   // tables omit them. has_bare_names: files may omit `root`.
   std::string_view root = "model.", layers = "layers.", prefixes = {};
   bool has_bare_names = false;
-  FamilyDrafts drafts = {};
   FamilyDecoder decoder = {};
   FamilyForms forms = {};
   FamilySizes sizes = {};
-  NextnLayers nextn = NextnLayers::kUnknown;
+  FamilyDrafts drafts = {};
   FamilyHead head = {};
   TokenizerRules tokenizer = {};
-  bool keeps_types = false;  // of floats, and FP8 becomes Q8_0, whatever the outtype
   std::string_view left_out_start = {};  // of names that llama.cpp's converter has no use for
   FamilyGraph graph = {};
   FamilyWindows windows = {};

@@ -79,6 +79,7 @@ enum class ModelTrait : uint8_t {
   kExchangedExperts,    // ModelOpt also exports stacks with exchanged axes, [expert, in, out]
   kKeepsStacks,         // ModelOpt exports stacked experts as they are, each stack a module
   kExpertsUnderMlp,     // block_sparse_moe is called mlp in memory
+  kKeepsTypes,          // of floats in a GGUF, where FP8 becomes Q8_0, whatever the outtype
   kExpertsAreModules,   // NVIDIA's scripts give quantizers to experts, not to their layers
   kMlpBesideAttention,  // attention and MLP read the same norm
   kNormsFeedLinears,    // norm_readers.cc knows which linear layers read which norm

@@ -67,7 +67,7 @@ const Family kBailingMoe2 = {
     .parameters = {kBailingLayer, rows::kMlp, rows::kExpertProjections, rows::kSharedExperts,
                    kBailingNextn},
     .has_nextn = true,
-    .nextn = NextnLayers::kKept,
+    .drafts = {.nextn = NextnLayers::kKept},
 };
 
 }  // namespace ckpt

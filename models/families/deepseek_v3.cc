@@ -357,7 +357,7 @@ constexpr Family kLatentV3 = with_latents({
     .defaults = kDeepseekV3Defaults,
     .parameters = kDeepseekV3Rules,
     .has_nextn = true,
-    .nextn = NextnLayers::kLeftOut,
+    .drafts = {.nextn = NextnLayers::kLeftOut},
     .tokenizer = {.ranks = "kimi-k2"},
 });
 
@@ -370,7 +370,7 @@ constexpr Family kLatentV2 = with_latents({
     .defaults = kDeepseekV2Defaults,
     .parameters = {rows::kFrame, kMlaAttention, rows::kMlp, rows::kMlpBias, kDeepseekV2Router,
                    kDeepseekV2Experts, kDeepseekV2Bias},
-    .nextn = NextnLayers::kLeftOut,
+    .drafts = {.nextn = NextnLayers::kLeftOut},
 });
 
 constexpr Family kJoinedV3 = with_joined_key_values(kLatentV3);
@@ -392,7 +392,7 @@ const Family kGlm4MoeLite = with_latents({
     .defaults = kGlm4MoeLiteDefaults,
     .parameters = kDeepseekV3Rules,
     .has_nextn = true,
-    .nextn = NextnLayers::kKept,
+    .drafts = {.nextn = NextnLayers::kKept},
     .tokenizer = kGlmTokenizer,
 });
 
@@ -408,7 +408,7 @@ const Family kGlmMoeDsa = with_latents({
     .parameters = {rows::kFrame, kMlaAttention, kDsaIndexer, rows::kMlp, rows::kRoutedExperts,
                    rows::kNextn},
     .has_nextn = true,
-    .nextn = NextnLayers::kKept,
+    .drafts = {.nextn = NextnLayers::kKept},
     .tokenizer = kGlmTokenizer,
 });
 
@@ -437,7 +437,7 @@ const Family kDeepseekV32 = with_latents({
     .parameters = {rows::kFrame, kMlaAttention, kDsaIndexer, rows::kMlp, rows::kRoutedExperts,
                    rows::kNextn},
     .has_nextn = true,
-    .nextn = NextnLayers::kKept,
+    .drafts = {.nextn = NextnLayers::kKept},
 });
 
 const Family kYoutu = with_latents({
@@ -447,7 +447,7 @@ const Family kYoutu = with_latents({
                         .only_in_transformers = {"_proj.bias", "_mqa.bias"}}},
     .defaults = kYoutuDefaults,
     .parameters = {rows::kFrame, kMlaAttention, rows::kMlp},
-    .nextn = NextnLayers::kLeftOut,
+    .drafts = {.nextn = NextnLayers::kLeftOut},
 });
 
 const Family kMistral4 = with_latents({

@@ -95,7 +95,7 @@ const Family kDeepseekV4 = {
     .name = "deepseek4",
     .architectures = "DeepseekV4ForCausalLM",
     .model_types = "deepseek_v4",
-    .traits = {.text = {.set = {kExpertsAreModules}}},
+    .traits = {.text = {.set = {kExpertsAreModules, kKeepsTypes}}},
     .names = {kDeepseekV4Names},
     .keys = kDeepseekV4Keys,
     .keys_around = {.early = kDeepseekV4Early,
@@ -104,7 +104,6 @@ const Family kDeepseekV4 = {
     .is_partial = true,
     .root = "",
     .tokenizer = {.chat = {&kDeepseekV4Chat, "0731", &kDeepseekV4Flash0731Chat}},
-    .keeps_types = true,
     .left_out_start = "mtp. aligner. image_",
     .windows = {.period = 1},  // each layer also reads all tokens, in compressed form
 };

@@ -131,7 +131,7 @@ const Family kGlmOcr = {
     .defaults = kGlmOcrDefaults,
     .parameters = {rows::kFrame, rows::kAttention, kGlm4Norms, kGlm4Mlp},
     .has_nextn = true,
-    .nextn = NextnLayers::kKept,
+    .drafts = {.nextn = NextnLayers::kKept},
     .tokenizer = {.special_tokens = kGlm4Tokens},
 };
 
@@ -146,7 +146,7 @@ const Family kGlm4vMoe = {
     .defaults = kGlm4vMoeDefaults,
     .parameters = {rows::kFrame, rows::kAttention, kGlm4MoeNorms, rows::kQkvAttentionBias,
                    rows::kMlp, rows::kRoutedExperts},
-    .nextn = NextnLayers::kKept,
+    .drafts = {.nextn = NextnLayers::kKept},
     .tokenizer = kGlmTokenizer,
 };
 
@@ -162,7 +162,7 @@ const Family kGlm4Moe = {
     .parameters = {rows::kFrame, rows::kAttention, kGlm4MoeNorms, rows::kQkvAttentionBias,
                    rows::kMlp, rows::kRoutedExperts, rows::kNextn},
     .has_nextn = true,
-    .nextn = NextnLayers::kKept,
+    .drafts = {.nextn = NextnLayers::kKept},
     .tokenizer = kGlmTokenizer,
 };
 

@@ -58,7 +58,7 @@ const Family kHyV3 = {
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionNorms, rows::kAttentionBias,
                    rows::kMlp, rows::kExpertProjections, kHyV3Experts, kHyV3Nextn},
     .has_nextn = true,
-    .nextn = NextnLayers::kKept,
+    .drafts = {.nextn = NextnLayers::kKept},
 };
 
 }  // namespace ckpt

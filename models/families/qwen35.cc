@@ -313,7 +313,7 @@ const Family kMiniCpmV46 = [] {
       .defaults = kQwen35Defaults,
       .parameters = {rows::kFrame, kGatedAttention, kDeltaInputs, kDeltaAttention, rows::kMlp},
       .is_partial = true,
-      .nextn = NextnLayers::kKept,
+      .drafts = {.nextn = NextnLayers::kKept},
       .left_out_start = "model.merger. mtp.",
   });
   made.drafts.are_outside = false;

@@ -183,7 +183,7 @@ class ConfigReader {
       case KeySource::kRopeBase: rope_["rope_theta"] = number; return;
       case KeySource::kRopeBaseSliding: config_["rope_local_base_freq"] = number; return;
       case KeySource::kNextnLayers:
-        config_[family_.nextn == NextnLayers::kKept ? kNextnCountField : kMtpCountField] =
+        config_[family_.drafts.nextn == NextnLayers::kKept ? kNextnCountField : kMtpCountField] =
             number;
         return;
       case KeySource::kRopeField:

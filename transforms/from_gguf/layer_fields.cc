@@ -178,7 +178,7 @@ bool take_layer_list(const KeyRule& rule, const MetaValue& value, const Family& 
       take_types(numbers, layers, "linear_attention", "full_attention", config);
       return true;
     case KeySource::kSlidingPattern:
-      take_windows(rule, numbers, family.nextn == NextnLayers::kKept, layers, config);
+      take_windows(rule, numbers, family.drafts.nextn == NextnLayers::kKept, layers, config);
       return true;
     case KeySource::kCountsOfKinds:
       take_counts_of_kinds(rule, numbers, family, config);

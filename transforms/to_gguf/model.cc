@@ -325,7 +325,7 @@ Result<std::vector<ResolvedLayer>> layers_of(const Model& model) {
                    letters->size(), model.layers);
   }
   const JsonValue* types = letters != nullptr ? nullptr : model.field("layer_types");
-  const bool may_be_longer = model.family->nextn == NextnLayers::kKept;
+  const bool may_be_longer = model.family->drafts.nextn == NextnLayers::kKept;
   if (types != nullptr && (!types->is_array() || types->size() < model.layers ||
                            (types->size() > model.layers && !may_be_longer))) {
     return corrupt("config.json: layer_types has {} entries; expected {}", types->size(),

@@ -140,7 +140,7 @@ Result<std::map<std::string, float>> find_input_scales(const Checkpoint& checkpo
 // Other layers after the last mean that config.json has too few layers (missing.cc).
 std::set<uint64_t> draft_layers(const Checkpoint& checkpoint, const Model& model) {
   std::set<uint64_t> out;
-  if (model.family->nextn == NextnLayers::kUnknown) return out;
+  if (model.family->drafts.nextn == NextnLayers::kUnknown) return out;
   for (const Tensor& tensor : checkpoint.tensors) {
     if (!is_of_draft(tensor.name)) continue;
     const std::string name = replace_all(tensor.name, "language_model.", "");
@@ -151,8 +151,9 @@ std::set<uint64_t> draft_layers(const Checkpoint& checkpoint, const Model& model
 }
 
 // Counts the layers for multi-token prediction by config.json, even if their tensors are absent,
-// because llama.cpp does not need them.
+// because llama.cpp does not need them. Nothing to do for a family that keeps none.
 Status count_nextn(bool keep_mtp, const std::set<uint64_t>& drafts, Model& model) {
+  if (model.family->drafts.nextn != NextnLayers::kKept) return {};
   const bool is_nextn = model.field(kNextnCountField) != nullptr;
   const char* field = is_nextn ? kNextnCountField : kMtpCountField;
   const JsonValue* declared = model.field(field);
@@ -262,7 +263,7 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
     }
     const auto layer = number_after(name, "model.layers.");
     if (layer && drafts.contains(*layer)) {
-      const bool is_left_out = model.family->nextn == NextnLayers::kLeftOut;
+      const bool is_left_out = model.family->drafts.nextn == NextnLayers::kLeftOut;
       model.left_out += is_left_out && keep_mtp;
       if (is_left_out || !keep_mtp) continue;
       mtp_layers = std::max(mtp_layers, *layer + 1 - model.layers);
@@ -286,7 +287,7 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
   }
   model.mtp_layers = mtp_layers;
   model.keeps_mtp = keep_mtp;
-  if (model.family->nextn == NextnLayers::kKept) CKPT_TRY(count_nextn(keep_mtp, drafts, model));
+  CKPT_TRY(count_nextn(keep_mtp, drafts, model));
   CKPT_ASSIGN(const bool is_turned, has_turned_experts(out, model));
   if (is_turned) model.family = model.family->forms.turned;
   return out;

@@ -256,7 +256,7 @@ class TensorList {
 
   Dtype type_of_matrix(const Tensor& tensor) const {
     const Dtype by_option = dtype_of(model_.out_type);
-    if (!model_.family->keeps_types) return by_option;
+    if (!model_.family->traits.text.has(ModelTrait::kKeepsTypes)) return by_option;
     if (tensor.has_scales() || is_unpacked(tensor)) return Dtype::kQ8_0;
     const Dtype own = plain_dtype(*tensor.codec).value_or(by_option);
     return own == Dtype::kF32 || own == Dtype::kBF16 ? own : by_option;

@@ -141,7 +141,7 @@ const Family kBailingMoe3 = {
                    rows::kSharedExperts, kLing3Nextn},
     .has_nextn = true,
     .forms = {.variants = kLing3Variants},
-    .nextn = NextnLayers::kKept,
+    .drafts = {.nextn = NextnLayers::kKept},
     .graph = {.constants = {{"no_kda_lora", "true"},
                             {"gated_attention_proj_granularity_type", "\"head_wise\""}},
               .add_fields = add_group_size},

@@ -71,7 +71,7 @@ const Family kCohere2Moe = {
     .keys_around = {.own_spellings = "num_experts expert_selection_fn"},
     .defaults = kCohere2MoeDefaults,
     .parameters = {kCohere2MoeLayer, rows::kAttention, rows::kExpertProjections},
-    .nextn = NextnLayers::kKept,
+    .drafts = {.nextn = NextnLayers::kKept},
     .graph = {.constants = {{.field = "prefix_dense_intermediate_size",
                              .value = "null",
                              .overridable = true}}},

@@ -110,9 +110,8 @@ const Family kMimo2 = {
     .parameters = {kMimoFrame, kMimoLayer, rows::kMlp, std::span(rows::kRoutedExperts).first(7),
                    kMimoNextn},
     .has_nextn = true,
-    .drafts = {.are_outside = true, .layers = "mtp.layers."},
     .forms = {.variants = kMimoVariants},
-    .nextn = NextnLayers::kKept,
+    .drafts = {.are_outside = true, .layers = "mtp.layers.", .nextn = NextnLayers::kKept},
     .graph = {.constants = {{"add_full_attention_sink_bias", "false"}, {"norm_topk_prob", "true"}},
               .add_fields = add_mimo_fields},
 };

@@ -143,7 +143,7 @@ const Family kStep35 = {
                    kStepExperts, kStepNextn},
     .has_nextn = true,
     .forms = {.variants = kStepVariants},
-    .nextn = NextnLayers::kKept,
+    .drafts = {.nextn = NextnLayers::kKept},
     .graph = {.constants = {{"zero_centered", "true"},
                             {"use_moe", "true"},
                             {"use_qk_norm", "true"}},

@@ -217,11 +217,11 @@ class GroupsByTarget {
 std::string packing_of(const Subject& on, const Tensor& tensor, const Facts& facts) {
   const PackedForm* form = find_mapped(on.packed.by_codes, tensor.name);
   const std::string* weights = find_mapped(facts, "weights");
-  const auto bits = weights == nullptr ? std::nullopt : number_after(*weights, "int");
+  const uint64_t bits = weights == nullptr ? 0 : number_after(*weights, "int").value_or(0);
   const bool is_packed = plain_dtype(*tensor.codec) == Dtype::kI32 && tensor.shape.size() == 2;
-  if (form == nullptr || !is_packed || !bits || *bits == 0 || *bits > 8) return "none";
-  const uint64_t dense = divide_up(form->shape.back() * *bits, 32);
-  return 32 % *bits == 0 ? "none" : tensor.shape[1] == dense ? "dense" : "words";
+  if (form == nullptr || !is_packed || bits == 0 || bits > 8) return "none";
+  const uint64_t dense = divide_up(form->shape.back() * bits, 32);
+  return 32 % bits == 0 ? "none" : tensor.shape[1] == dense ? "dense" : "words";
 }
 
 // Adds to each scheme the kinds of coded modules that it applies to, by the first matching group.

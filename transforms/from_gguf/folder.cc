@@ -63,14 +63,10 @@ Status check_key_types(const Checkpoint& file, const Family& family) {
 struct Wanted {
   const Codec& floats;
   bool keeps_mxfp4;
-  bool& has_tensors;  // set: the file has the tensors of the family
+  bool& has_tensors;  // an output: becomes true once the file has all tensors of the family
 };
 Result<ReturnedFolder> folder_of_family(const Checkpoint& file, const Family& family,
                                         const Wanted& wanted, const Context& context) {
-  if (!turns_back(family)) {
-    return unsupported("tensors of {} are not made again from those of a GGUF",
-                       split_words(family.architectures).front());
-  }
   CKPT_TRY(check_key_types(file, family));
   CKPT_ASSIGN(JsonValue config, returned_config(file, family, torch_name(wanted.floats)));
   const bool keeps_mxfp4 = wanted.keeps_mxfp4 && family.traits.text.has(ModelTrait::kKeepsMxfp4);
@@ -83,13 +79,13 @@ Result<ReturnedFolder> folder_of_family(const Checkpoint& file, const Family& fa
   return out;
 }
 
-// Whether the tensor is made from tensors instead of from the configuration.
+// Whether the tensor takes values from other tensors, and not from the configuration alone.
 bool is_of_values(const Tensor& made) {
   return !made.is_stored() || !made.home.empty() || !made.source_name.empty();
 }
 
-// Returns the file's tensors in the order of `made`; nullptr if the file lacks one that follows
-// from the configuration. Fails: kCorrupt: the file lacks another one.
+// Returns the file's tensors in the order of `made`; nullptr stands for one that the file lacks and
+// that the configuration alone determines. Fails: kCorrupt if the file lacks any other tensor.
 Result<std::vector<const Tensor*>> tensors_named(const std::vector<Tensor>& made,
                                                  const Checkpoint& file) {
   std::map<std::string_view, const Tensor*> by_name;
@@ -129,6 +125,10 @@ Result<ReturnedFolder> find_folder(const Checkpoint& file, const Codec& floats, 
   std::optional<Error> nearest;  // of the first family that has the tensors, else of the first
   bool has_tensors = false;
   for (const Family* family : families_named(name, file)) {
+    if (!turns_back(*family)) {
+      return unsupported("a GGUF does not hold all tensors that a folder of {} has",
+                         split_words(family->architectures).front());
+    }
     bool is_of_tensors = false;
     auto tried = folder_of_family(file, form_of_file(*family, file),
                                   {floats, keeps_mxfp4, is_of_tensors}, context);

@@ -91,8 +91,8 @@ struct ReturnedTypes {
 Status return_tensors(const Checkpoint& file, const ReturnedTypes& as, ReturnedFolder& found,
                       const Context& context);
 
-// Whether each tensor of the family's folders can be made again from those of a GGUF: products and
-// tables of whole numbers cannot.
+// Whether a GGUF holds all that the family's folders have. Factors of products, and tables of whole
+// numbers, are not made again.
 bool turns_back(const Family& family);
 
 // The class for a model of `architecture`: its own, or for a wrapper
@@ -195,7 +195,8 @@ struct ReturnedKeys {
   std::vector<std::string>
       absent;  // keys of the file that `made` lacks, or has with another pre-tokenizer
   std::vector<std::string> other;  // keys with other values there
-  // A difference of token_type, which converters of each year fill in otherwise; not in `other`.
+  // How token_type differs. Not in `other`, because converters of different years give tokens
+  // different types.
   std::string other_types;
   std::string first_difference;    // in `other`: "tokenizer.ggml.eos_token_id: 7 here, 6 there"
 };

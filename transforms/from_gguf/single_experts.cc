@@ -13,7 +13,7 @@
 namespace ckpt {
 namespace {
 
-// By number. Experts of different types are read as F32, because a stack has one type.
+// Stacks experts, given by number. A stack has one type, so experts of different types become F32.
 Result<Tensor> stack_of(const std::string& name, const std::map<uint64_t, const Tensor*>& experts,
                         Codecs codecs) {
   if (experts.rbegin()->first + 1 != experts.size()) {

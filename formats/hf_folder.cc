@@ -115,8 +115,8 @@ Names of_the_model(Names files) {
   return files;
 }
 
-// Subfolders with weights of a model, such as the checkpoints of a trainer's run, in the order of
-// their numbers.
+// The subfolders that hold a model's weights, such as the checkpoints of a trainer's run; the one
+// with the highest number is the last.
 Names subfolders_with_weights(const fs::path& folder, const Names& names) {
   Names out;
   for (const std::string& name : names) {
@@ -268,9 +268,11 @@ Result<SafetensorsIndex> read_index(const fs::path& folder, std::string_view nam
   return in(source->name(), parse_index(text));
 }
 
-// Names of files: those to read, and others that hold weights, too.
+// The files of a folder that hold weights, by name.
 struct ChosenFiles {
-  Names files, others, absent;  // absent: the index names them, and they are missing
+  Names files;   // are read
+  Names others;  // also hold weights, and are compared with those that are read
+  Names absent;  // the index names them, and the folder does not have them
   std::optional<SafetensorsIndex> index;
 };
 

@@ -233,8 +233,9 @@ bool are_one_saving(std::span<const SafetensorsFile> files) {
   return count != 0 && numbers.size() == count;
 }
 
-// Also reads files that the index does not name, if together they hold the tensors of those that
-// are missing, or if they are a saving of their own: then no file ever had the other tensors.
+// Also reads files that the index does not name, if together they hold all tensors of the missing
+// files. A set of files that is complete by its names is read as well: then the index names tensors
+// that no file has.
 bool take_renamed(WeightFiles& weights) {
   std::set<std::string> wanted;
   for (const auto& [tensor, file] : weights.index->weight_map) wanted.insert(tensor);
@@ -257,7 +258,8 @@ bool take_renamed(WeightFiles& weights) {
   return true;
 }
 
-// Compares the chosen files with others that some programs would read instead of them, or too.
+// Compares the files that are read with the others that hold weights, because some programs read
+// those instead, or in addition.
 Status compare_others(const WeightFiles& weights, Agreement& agreement) {
   const std::vector<Place> places = places_of(weights.files);
   if (weights.others.empty() || places.empty()) return {};

@@ -55,12 +55,16 @@ enum class ModelPart : uint8_t { kText, kVision, kMtp };
 //   shape   dimensions between spaces: fields of the configuration and numbers, with + * / between
 //           them, from left to right, + last: "2*linear_num_key_heads*linear_key_head_dim"; a.b is
 //           field b within the object a
-//   when    words that must all hold: a type of layer, like full_attention or conv; sparse or
-//           dense, the kind of MLP of a layer; separate or stacked experts; head, the class has
-//           one; classifier, the class is one of texts; nextn, a layer for multi-token prediction
-//           behind the last; encoder or decoder, the stack that a layer belongs to; in:FIELD, a
-//           list that has the layer's number, counted from 1; optional, nothing is missing without
-//           it; any other word is a field that must be true
+//   when    words that must all hold, or the model does not have the parameter:
+//             full_attention, conv, ...   the type of the layer
+//             sparse, dense               whether the layer's MLP has experts
+//             separate, stacked           how the files store experts
+//             head, classifier            the class has a head; the class classifies texts
+//             nextn                       a layer behind the last, for multi-token prediction
+//             encoder, decoder            the stack that the layer belongs to
+//             in:FIELD                    the list FIELD has the layer's number, counted from 1
+//             any other word              a field that is true
+//           and "optional": files may lack the parameter
 struct ParameterRule {
   std::string_view name;
   std::string_view shape;
@@ -85,11 +89,11 @@ enum class Change : uint8_t {
   kExpert,            // one expert of many: {} twice, layer and expert; stacked when all were seen
   kFilledTokenRows,   // rows of zeros behind, up to as many as config.json has tokens
   kStreams,           // one of altup_num_inputs - 1 tensors, which are stacked by the number in {}
-  kFirst,             // of tensors that are the same under several names, the first that comes
-  kWholeNumbers,      // I64 as I32, before all other tensors
-  kProduct,           // one of two vectors with this target, which are multiplied
-  kRowParts,          // rows are those of several tensors, by FamilySizes::row_parts
-  kShards,            // one of FamilySizes::shards tensors, whose rows are joined by the last {}
+  kFirst,             // several names hold copies of one tensor; the first that comes is written
+  kWholeNumbers,      // I64 numbers become I32; written before all other tensors
+  kProduct,           // two vectors with one target, which gets their product
+  kRowParts,          // rows are cut into several tensors, by FamilySizes::row_parts
+  kShards,            // FamilySizes::shards tensors, numbered by the last {}; their rows are joined
   kTokenRows,         // as many rows as config.json has tokens, where there are more
   kExpertsGateUp,     // {experts, gate and up, hidden}: two tensors, `to` and `second`
   kNegExp,            // -exp(x)
@@ -123,9 +127,9 @@ struct NameRule {
   Store store = Store::kByRules;
   std::string_view second = {};  // where a change gives several tensors: words, the others
   // Fields of config.json that all values are multiplied by, "field/0" for an entry of a list; a
-  // list has one number for each part of the rows (Family::row_parts). Absent: 1.
+  // list has one number for each part of the rows (FamilySizes::row_parts). Absent: 1.
   std::string_view factors = {};
-  std::string_view from_layer = {};  // field: in so many first layers the tensor is left out
+  std::string_view from_layer = {};  // a field: its number of first layers do not write the tensor
 };
 
 // Where the value of a key comes from.
@@ -190,8 +194,8 @@ enum class KeySource : uint8_t {
   kWholeList,           // a list of whole numbers
   kChatTemplate,        // TokenizerRules::chat, where the folder has none
   kLessOne,             // a list of numbers, each less one
-  kLast,                // a number, or the last of a list
-  kTensorNumbers,       // the whole numbers of the tensor `fields`, in which {} is its layer
+  kLast,                // a field's number, or the last number of its list
+  kTensorNumbers,       // the whole numbers in the first tensor that is called `fields`
   kWords,               // the words of `fields`
   kLabels,              // of a classifier, from id2label; nothing for two without names
 };
@@ -332,6 +336,7 @@ struct Family {
   std::string_view model_types = {};
   Activation activation = {"silu", "hidden_act"};  // that of most
   FamilyTraits traits = {};
+  // The first row that matches a name is used, so a family's own rows stand before the common ones.
   RowLists<NameRule> names = {};
   std::span<const KeyRule> keys = {};  // after the common ones
   KeysAround keys_around = {};
@@ -361,6 +366,9 @@ struct Family {
 extern const std::span<const KeyRule> kCommonKeys;  // before those of a family
 
 std::span<const Family* const> families();
+
+// The first variant that applies to the configuration; nullptr: none does.
+const FamilyVariant* variant_of(const Family& family, const JsonValue& config);
 
 // nullptr where no whole table has it.
 const Family* table_of_architecture(std::string_view architecture);

@@ -29,7 +29,7 @@ enum class ModelTrait : uint8_t {
   kVisionActivationAny,    // the tower looks up its activation, whatever its case
   kProjectorActivation,    // the projector looks up projector_hidden_act
 
-  // Fields of rotary positions.
+  // How classes read the fields of rotary positions.
   kMayRotateNothing,            // rotates only if config.json says so
   kAsksNothingOfRope,           // 4.57 does not check a rotary scaling that is empty
   kNeedsRopeType,               // rope_scaling needs rope_type, whose older name `type` is not read
@@ -48,7 +48,7 @@ enum class ModelTrait : uint8_t {
   kTakesMrope,                  // the older type may be mrope
   kIgnoresPartialRotaryFactor,  // the class has another name for partial_rotary_factor
 
-  // Other fields of config.json.
+  // How classes read other fields of config.json.
   kTextClass,     // a text model's class, which knows no text_config
   kTravelsAlone,  // the text part of a wrapper that is also saved without it
   kFlatWrapper,   // a wrapper whose class also reads a flat file
@@ -73,13 +73,13 @@ enum class ModelTrait : uint8_t {
   kMambaHeadsFillWidth,      // heads of Mamba together have mamba_expand times the width
   kTiesOutside,              // the wrapper ties the head to the embedding if no field tells
 
-  // Names and values of tensors.
+  // How files name and store the tensors of a family.
   kStackedExperts,      // the class reads experts as stacks
   kStackedAlone,        // files have experts as stacks alone
   kExchangedExperts,    // ModelOpt also exports stacks with exchanged axes, [expert, in, out]
   kKeepsStacks,         // ModelOpt exports stacked experts as they are, each stack a module
   kExpertsUnderMlp,     // block_sparse_moe is called mlp in memory
-  kKeepsTypes,          // of floats in a GGUF, where FP8 becomes Q8_0, whatever the outtype
+  kKeepsTypes,          // in a GGUF, floats keep their type and FP8 becomes Q8_0, for any outtype
   kExpertsAreModules,   // NVIDIA's scripts give quantizers to experts, not to their layers
   kMlpBesideAttention,  // attention and MLP read the same norm
   kNormsFeedLinears,    // norm_readers.cc knows which linear layers read which norm
@@ -98,7 +98,7 @@ enum class ModelTrait : uint8_t {
   kTorchtitan,            // torchtitan trains the class
   kTorchtitanPairs,       // torchtitan trains it, with pairs of rotated values side by side
 
-  // Rules of tokenizers.
+  // How programs choose and build the tokenizer of a family.
   kSlowTokenizerByType,  // 4.57 knows only a slow class for the model type
   kTokenizerByType,      // transformers 5 chooses the class by the model type
   kSplitsMarks,          // its pattern splits marks, which Qwen2's does not

@@ -23,7 +23,7 @@ std::string_view outer_type(const Family& family) {
   return family.model_types.substr(family.model_types.rfind(' ') + 1);
 }
 
-// The model_type that goes with the class; empty where the class is not known here.
+// The model_type that goes with the class; empty if no table in models/ has the class.
 std::string_view type_of_class(const Subject& on) {
   const Family* table = table_of_architecture(on.model_class);
   if (table == nullptr) return {};
@@ -68,8 +68,8 @@ void check_model_type(const CheckContext& context) {
                  std::move(fix));
 }
 
-// The class that generates text of this model_type; empty for classifiers, and where the type is
-// not known here.
+// The class of this model_type that generates text; empty for classifiers, and if no table in
+// models/ has the type.
 std::string_view class_of_type(const Subject& on, bool is_wrapper) {
   const bool is_classifier = known(on.config, "id2label") != nullptr;
   const std::string& type = is_wrapper ? on.model_type : on.text_type;

@@ -185,20 +185,14 @@ void check_activation_names(const CheckContext& context, const Family& family) {
   }
 }
 
-// A family's variant may have another activation.
-const Family& variant_of(const Family& family, const JsonValue& text) {
-  for (const FamilyVariant& variant : family.forms.variants) {
-    if (variant.family != nullptr && variant.applies(text)) return *variant.family;
-  }
-  return family;
-}
-
 void check_activation(const CheckContext& context) {
   if (context.profile.serves()) check_activation_rules(context);
   if (const Family* family = family_of_type(ruling_type(context))) {
-    const Family& variant = variant_of(*family, context.on.text_config());
-    context.profile.serves() ? check_family_activation(context, variant)
-                             : check_activation_names(context, variant);
+    const FamilyVariant* variant = variant_of(*family, context.on.text_config());
+    const bool has_own = variant != nullptr && variant->family != nullptr;
+    const Family& form = has_own ? *variant->family : *family;
+    context.profile.serves() ? check_family_activation(context, form)
+                             : check_activation_names(context, form);
   }
   if (!context.profile.serves()) return;
   const JsonValue* declared = member(known(context.on.config, "vision_config"), "hidden_act");

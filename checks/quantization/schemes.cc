@@ -212,8 +212,8 @@ class GroupsByTarget {
   size_t of_class_ = kNone;
 };
 
-// The value of the fact `packing` for this tensor. Both ways are the same for widths that divide a
-// word, and take the same room in short rows.
+// How the tensor packs its numbers: the fact `packing`. The number of words in a row tells it, and
+// rows that are so short that both ways need the same number count as dense.
 std::string packing_of(const Subject& on, const Tensor& tensor, const Facts& facts) {
   const PackedForm* form = find_mapped(on.packed.by_codes, tensor.name);
   const std::string* weights = find_mapped(facts, "weights");
@@ -242,8 +242,8 @@ void add_modules(const Subject& on, std::vector<StatedScheme>& schemes) {
         experts == name.npos ||
         of_experts.try_emplace(name.substr(0, experts), *found).first->second == *found;
     scheme.of.insert(experts == name.npos ? "linear"
-                              : is_one             ? "experts"
-                                                   : "parts of experts");
+                     : is_one             ? "experts"
+                                          : "parts of experts");
   }
 }
 

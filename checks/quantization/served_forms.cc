@@ -49,7 +49,8 @@ Fix fix_for_lists(const Subject& on, std::string_view what) {
   return advised(fmt::format(fmt::runtime(what), on.quantization()->exclude_key), true);
 }
 
-// The fix for modules that no list can name: a layout that quantizes no heads, or one form for all.
+// The fix for modules that no list can name. The layout of compressed-tensors leaves out heads,
+// which need no list then; otherwise all modules need one form.
 Fix fix_for_unlisted(const Subject& on, bool is_plain) {
   const std::string& algo = on.quantization()->algo;
   if (is_plain && !has_lists(on) && algo.find("NVFP4") != algo.npos) {

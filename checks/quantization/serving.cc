@@ -92,9 +92,9 @@ bool fuses_silently(const Subject& on, const Profile& profile) {
   return has_listed(profile, "silent joins", on.model_type, false);
 }
 
-// The name that the server looks up in lists for a module: empty where the class gives a part none,
-// and with another start where the class gives its layers one that the loader's names, by which
-// lists are renamed, do not have. No list names these.
+// The name by which the server looks for a module in its lists. Some classes make a part without a
+// name, and some begin the names of layers otherwise than the loader, which also renames the lists.
+// No list of a file can name such modules.
 std::string name_in_lists(const Subject& on, const Profile& profile, const std::string& name) {
   const auto nameless = listed_for(profile, "parts without a name", on.model_class);
   if (std::ranges::count(nameless, last_word(name)) != 0) return "";

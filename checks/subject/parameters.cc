@@ -413,10 +413,8 @@ const Family* table_of(const Subject& on) {
                         !has_word(table->model_types, on.text_type) &&
                         family_of_type(on.text_type) == nullptr;
   if (is_other || table == nullptr) return nullptr;
-  for (const FamilyVariant& variant : table->forms.variants) {  // the first match applies
-    if (variant.applies(on.text_config())) return variant.family;
-  }
-  return table;
+  const FamilyVariant* variant = variant_of(*table, on.text_config());
+  return variant == nullptr ? table : variant->family;
 }
 
 }  // namespace

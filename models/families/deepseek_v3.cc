@@ -49,7 +49,6 @@ constexpr auto kDsaIndexer = spread([] { return std::to_array<ParameterRule>({
     {".self_attn.indexer.k_norm.{weight,bias}", "index_head_dim", kWhole, "optional"},
     {".self_attn.indexer.weights_proj.weight", "index_n_heads hidden_size", kWhole, "optional"},
 }); });
-// These stand before the common rows, because the first row that matches a name is used.
 constexpr auto kMlaNames = spread([] { return std::to_array<NameRule>({
     {"model.layers.{}.self_attn.{q_a_proj,q_b_proj,q_a_layernorm,kv_a_proj_with_mqa}",
      "blk.{}.attn_{q_a,q_b,q_a_norm,kv_a_mqa}"},

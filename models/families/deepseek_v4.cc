@@ -1,5 +1,5 @@
-// DeepSeek V4: streams that learned matrices mix (hyper-connections), compressed attention with an
-// indexer, experts of the first layers chosen by a table of tokens.
+// DeepSeek V4: several residual streams, which learned matrices mix (hyper-connections); compressed
+// attention with an indexer. In the first layers, a table gives each token its experts.
 //
 // Source: llama.cpp conversion/deepseek.py (DeepseekV4Model), which keeps the types of the source.
 // Layers differ by compress_ratios, so only parameters that all have are compared.

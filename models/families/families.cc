@@ -105,6 +105,12 @@ Traits with_shared(Traits part, const Traits& shared) {
   return part;
 }
 
+const FamilyVariant* variant_of(const Family& family, const JsonValue& config) {
+  const auto found = std::ranges::find_if(
+      family.forms.variants, [&](const FamilyVariant& each) { return each.applies(config); });
+  return found == family.forms.variants.end() ? nullptr : &*found;
+}
+
 std::optional<std::string> rename_part(std::string_view name, const RenamedPart& part) {
   std::string_view end = part.from, to_end = part.to;
   const std::string_view start = take_word(end, '*'), to_start = take_word(to_end, '*');

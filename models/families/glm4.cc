@@ -20,7 +20,6 @@ constexpr ParameterRule kGlm4Mlp[] = {
     {".mlp.gate_up_proj.weight", "2*intermediate_size hidden_size", kRows},
     {".mlp.down_proj.weight",    "hidden_size intermediate_size", kColumns},
 };
-// These stand before the common rows, because the first row that matches a name is used.
 constexpr auto kGlm4Names = spread([] { return std::to_array<NameRule>({
     {"model.layers.{}.post_{self_attn,mlp}_layernorm", "blk.{}.post_{attention,ffw}_norm"},
     {"model.layers.{}.mlp.gate_up_proj",         "blk.{}.ffn_up"},

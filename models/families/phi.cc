@@ -32,7 +32,6 @@ constexpr auto kPhi2Norms = spread([] { return std::to_array<ParameterRule>({
     {".self_attn.q_layernorm.{weight,bias}", "head_dim", kWhole, "qk_layernorm"},
     {".self_attn.k_layernorm.{weight,bias}", "head_dim", kWhole, "qk_layernorm"},
 }); });
-// These stand before the common rows, because the first row that matches a name is used.
 constexpr auto kPhi2Names = spread([] { return std::to_array<NameRule>({
     {"model.final_layernorm",           "output_norm"},
     {"model.layers.{}.self_attn.dense", "blk.{}.attn_output"},

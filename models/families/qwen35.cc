@@ -1,7 +1,8 @@
 // Qwen3.5, dense and mixture of experts: three layers of linear attention (gated delta net), then
 // one of full attention; text part of the vision-language model too. Qwen3-Next: the same layers
-// with experts, query, key, value and gate in one projection. Qwen4-Exp: the same with streams that
-// learned matrices mix (hyper-connections) instead of norms, an indexer, and a table of n-grams.
+// with experts, query, key, value and gate in one projection. Qwen4-Exp: the same layers between
+// several residual streams, which learned matrices mix (hyper-connections); attention has an
+// indexer, and a table adds vectors for n-grams of tokens.
 //
 // Sources: llama.cpp conversion/qwen.py (Qwen3_5TextModel and its bases, Qwen3NextModel),
 // conversion/qwen4exp.py, which reads config.json as it stands; transformers
@@ -69,7 +70,6 @@ constexpr auto kDeltaInputs = spread([] { return rows::under("linear_attention",
      "linear_num_value_heads*linear_value_head_dim hidden_size", kRows},
     {".linear_attn.in_proj_{a,b}.weight", "linear_num_value_heads hidden_size", kRows},
 }); });
-// These stand before the common rows, because the first row that matches a name is used.
 constexpr auto kQwen35Names = spread([] { return std::to_array<NameRule>({
     {"model.layers.{}.linear_attn.in_proj_qkv", "blk.{}.attn_qkv", kValueRowsAfterQk},
     {"model.layers.{}.linear_attn.in_proj_z",   "blk.{}.attn_gate", kValueRows},
@@ -109,7 +109,6 @@ constexpr auto kQwen3NextLinear = rows::under("linear_attention", {
      " hidden_size", kRows},
     {".linear_attn.in_proj_ba.weight", "2*linear_num_value_heads hidden_size", kRows},
 });
-// These stand before the common rows, because the first row that matches a name is used.
 constexpr auto kQwen3NextNames = spread([] { return std::to_array<NameRule>({
     {"model.layers.{}.linear_attn.in_proj_qkvz.weight", "blk.{}.attn_qkv.weight", kQkvz,
      Store::kByRules, "blk.{}.attn_gate.weight"},

@@ -92,7 +92,7 @@ inline constexpr auto kFrame = spread([] { return std::to_array<ParameterRule>({
     {".{input,post_attention}_layernorm.weight", "hidden_size"},
 }); });
 inline constexpr std::span<const ParameterRule> kOuterFrame = std::span(kFrame).first(3);
-// Norms of layers that norm what attention and MLP give, and not what they read.
+// The norms of layers that apply them to the results of attention and MLP, not to their inputs.
 inline constexpr auto kNormsBehind = spread([] { return std::to_array<ParameterRule>({
     {".post_{attention,feedforward}_layernorm.weight", "hidden_size"},
 }); });
@@ -229,12 +229,10 @@ inline constexpr NameRule kTiedAnswerNames[] = {
     {"model.embed_tokens.weight", "cls.output.weight", kAnswersAndAll, Store::kByRules,
      "token_embd.weight"},
 };
-// These stand before the common names, because the first row that matches is used.
 inline constexpr auto kNormsBehindNames = spread([] { return std::to_array<NameRule>({
     {"model.layers.{}.post_{attention,feedforward}_layernorm", "blk.{}.post_{attention,ffw}_norm"},
 }); });
 
-// These stand before the common names, because the first row that matches is used.
 inline constexpr auto kGemmaLayerNames = spread([] { return std::to_array<NameRule>({
     {"model.per_layer_{model_projection,projection_norm}", "per_layer_{model_proj,proj_norm}"},
     {"model.layers.{}.{post_attention,pre_feedforward,post_feedforward}_layernorm",

@@ -19,7 +19,6 @@ constexpr auto kStarcoder2Rows = spread([] { return std::to_array<ParameterRule>
     {".mlp.c_proj.weight",             "hidden_size intermediate_size", kColumns},
     {".mlp.c_proj.bias",               "hidden_size", kWhole, "use_bias"},
 }); });
-// These stand before the common rows, because the first row that matches a name is used.
 constexpr auto kStarcoder2Names = spread([] { return std::to_array<NameRule>({
     {"model.layers.{}.mlp.c_{fc,proj}", "blk.{}.ffn_{up,down}"},
 }); });

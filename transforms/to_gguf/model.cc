@@ -38,15 +38,13 @@ const std::string* first_architecture(const JsonValue& json) {
   return list.empty() ? nullptr : list.front().get_ptr<const std::string*>();
 }
 
-// The variant of the family that this configuration selects.
-Result<const Family*> variant_of(const Family* family, const JsonValue& config) {
-  for (const FamilyVariant& variant : family->forms.variants) {
-    if (!variant.applies(config)) continue;
-    if (variant.family != nullptr) return variant_of(variant.family, config);
-    return unsupported_hint(std::string(kTwoSteps), "config.json: {} is not converted",
-                            variant.refused_as);
-  }
-  return family;
+// The family itself, or the variant, or its variant, that this configuration selects.
+Result<const Family*> selected_form(const Family* family, const JsonValue& config) {
+  const FamilyVariant* variant = variant_of(*family, config);
+  if (variant == nullptr) return family;
+  if (variant->family != nullptr) return selected_form(variant->family, config);
+  return unsupported_hint(std::string(kTwoSteps), "config.json: {} is not converted",
+                          variant->refused_as);
 }
 
 // Sets `key` to the value of `source`: another field, or a quotient of two.
@@ -283,7 +281,7 @@ Result<Model> read_model(const Checkpoint& checkpoint) {
   model.architecture = found.architecture;
   model.config = merged_config(model.root);
   name_listed_bases(model.config);
-  CKPT_ASSIGN(model.family, variant_of(model.family, model.config));
+  CKPT_ASSIGN(model.family, selected_form(model.family, model.config));
   JsonValue level = rope_level(model, text);
   if (!is_bare(model)) level = level_with_default(std::move(level), model);
   model.rope = complete_rope(level, model.config);
@@ -312,7 +310,7 @@ Result<Model> read_model(const Checkpoint& checkpoint) {
                         "config.json: num_hidden_layers is 0; expected at least 1");
   }
   if (model.family->forms.reranker != nullptr && is_reranker(checkpoint, model)) {
-    CKPT_ASSIGN(model.family, variant_of(model.family->forms.reranker, model.config));
+    CKPT_ASSIGN(model.family, selected_form(model.family->forms.reranker, model.config));
     CKPT_SET(model.answers, answer_tokens(checkpoint));
   }
   return model;

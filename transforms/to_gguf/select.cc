@@ -119,7 +119,7 @@ Status check_source(const Tensor& tensor, const Checkpoint& checkpoint, const Mo
       quantization_found(checkpoint, model));
 }
 
-// Whether the family's rules omit this tensor, or take it for whole numbers.
+// Whether the tensor need not be of floats: the family's rules omit it or write whole numbers.
 bool may_be_no_float(const Model& model, std::string_view name) {
   const std::optional<Match> match = find_name_rule(*model.family, name);
   return match && (match->rule->to.empty() || match->rule->change == Change::kWholeNumbers);

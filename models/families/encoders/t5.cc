@@ -110,7 +110,7 @@ constexpr std::span<const ClassDefault> kMt5Defaults =
     std::span(kUmt5Defaults).first(kUmt5Defaults.size() - 1);  // its head is its own
 // clang-format on
 
-// Renames what the keys say, and adds what llama.cpp takes for granted.
+// Gives the fields that follow from the keys T5's own names, and adds those that no key has.
 void add_t5_fields(const GraphConfig& made) {
   made.config["num_layers"] = made.layers;
   made.config["feed_forward_proj"] = is_truthy(known(made.config, "is_gated_act")) ? "gated-gelu"

@@ -55,7 +55,6 @@ Result<uint64_t> lfm2_feed_forward(const Fields& fields) {
   if (multiple == 0) return corrupt("config.json: block_multiple_of is 0");
   return (width + multiple - 1) / multiple * multiple;
 }
-// These stand before the common rows, because the first row that matches a name is used.
 constexpr auto kLfm2Names = spread([] { return std::to_array<NameRule>({
     {"model.embedding_norm",                  "token_embd_norm"},
     {"model.layers.{}.{operator,ffn}_norm", "blk.{}.{attn,ffn}_norm"},

@@ -15,7 +15,6 @@ constexpr auto kAfmoeLayer = spread([] { return std::to_array<ParameterRule>({
     {".mlp.router.gate.weight",     "num_experts hidden_size", kWhole, "sparse"},
     {".mlp.expert_bias",            "num_experts", kWhole, "sparse"},
 }); });
-// These stand before the common rows, because the first row that matches a name is used.
 constexpr auto kAfmoeNames = spread([] { return std::to_array<NameRule>({
     {"model.layers.{}.{pre,post}_mlp_layernorm", "blk.{}.{ffn,post_ffw}_norm"},
     {"model.layers.{}.self_attn.gate_proj", "blk.{}.attn_gate"},

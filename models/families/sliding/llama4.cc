@@ -22,7 +22,6 @@ constexpr auto kLlama4Layer = spread([] { return std::to_array<ParameterRule>({
     {".feed_forward.{gate,up}_proj.weight", "intermediate_size_mlp hidden_size", kRows, "dense"},
     {".feed_forward.down_proj.weight", "hidden_size intermediate_size_mlp", kColumns, "dense"},
 }); });
-// These stand before the common rows, because the first row that matches a name is used.
 constexpr auto kLlama4Names = spread([] { return std::to_array<NameRule>({
     {"model.layers.{}.feed_forward.router",            "blk.{}.ffn_gate_inp", kNone, Store::kF32},
     {"model.layers.{}.feed_forward.experts.down_proj", "blk.{}.ffn_down_exps.weight", kSwap},

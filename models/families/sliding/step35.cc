@@ -35,7 +35,6 @@ constexpr auto kStepExperts = spread([] { return std::to_array<ParameterRule>({
     {".transformer.shared_head.output.weight", "vocab_size hidden_size", kWhole, "nextn optional"},
 }); });
 constexpr rows::Rules kStepNextn = std::span(rows::kNextn).first(3);
-// These stand before the common rows, because the first row that matches a name is used.
 constexpr auto kStepNames = spread([] { return std::to_array<NameRule>({
     {"model.norm",                                "output_norm", kAddOne},
     {"model.layers.{}.{input,post_attention}_layernorm", "blk.{}.{attn,ffn}_norm", kAddOne},

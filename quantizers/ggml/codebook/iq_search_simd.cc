@@ -8,8 +8,8 @@
 // is a second boundary; in the search for points, a lane is a near point (iq_nearest_simd.h).
 //
 // The search keeps the first split that explains more than all before it, so the order counts. A
-// vector of splits is compared with the best so far; if one of them explains more, they are offered
-// one by one, in order.
+// vector of splits is compared with the best so far. If one of them explains more, the search takes
+// the splits of this vector one after another, in the order in which the scalar twin tries them.
 //
 // IQ4_NL and IQ4_XS: a lane is one of the tried scales, so that each adds up its values
 // in order; for codes, a lane is a value.

@@ -94,6 +94,10 @@ const TowerTable& tower_named(std::string_view kind);
 // The tower of a wrapper by its model_type and config.json; nullptr if no table names the wrapper.
 const TowerTable* tower_of(std::string_view wrapper_type, const JsonValue& config);
 
+// Whether a tensor or module belongs to a tower or a projector, in any spelling that wrappers use.
+// Entries of lists of modules, which may be patterns, are accepted too.
+bool is_of_tower(std::string_view name);
+
 // The row of a tensor, its name in the projector without suffix, and the number for each {}.
 struct TowerMatch {
   const TowerRule* rule = nullptr;

@@ -163,7 +163,7 @@ struct FamilyTraits {
   Traits bare = {};
 };
 
-// Those of the model type; none where no family has it.
+// The traits of the text part or the wrapper with this model_type; no traits if no family has it.
 const Traits& traits_of(std::string_view model_type);
 inline bool has_trait(std::string_view model_type, ModelTrait trait) {
   return traits_of(model_type).has(trait);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/words.h"
+#include "core/model/tensor_names.h"
 #include "models/models.h"
 #include "transforms/from_gguf/folder.h"
 #include "transforms/llama_quantize/mixture.h"
@@ -56,7 +57,7 @@ bool exports_experts(const Family& family) {
     return std::ranges::any_of(list, [](const NameRule& rule) {
       const bool swaps = rule.change == Change::kSwap || rule.change == Change::kSwapPairs ||
                          rule.change == Change::kSwapHalves;
-      return swaps && rule.from.find(".experts.") != rule.from.npos;
+      return swaps && is_of_experts(rule.from);
     });
   });
   return !is_exchanged || takes_exchanged_experts(family.text_type()) ||

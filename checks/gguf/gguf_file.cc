@@ -135,10 +135,10 @@ void check_tokenizer(const CheckContext& context) {
       context.tell(std::string(key), "{} for {} tokens", *count, *tokens);
     }
   }
-  const Tensor* embedding = context.on.tensor("token_embd.weight");
+  const Tensor* embedding = context.on.checkpoint.find_embeddings();
   if (embedding != nullptr && embedding->shape.size() == 2 && embedding->shape[0] != *tokens) {
-    context.tell("tokenizer.ggml.tokens", "{} tokens; token_embd.weight has {} rows", *tokens,
-                 embedding->shape[0]);
+    context.tell("tokenizer.ggml.tokens", "{} tokens; {} has {} rows", *tokens,
+                 embedding->name, embedding->shape[0]);
   }
 }
 

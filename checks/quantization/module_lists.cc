@@ -5,6 +5,7 @@
 #include "core/base/words.h"
 #include "core/model/quant_lists.h"
 #include "core/model/tensor_names.h"
+#include "models/models.h"
 
 namespace ckpt {
 namespace {
@@ -78,10 +79,6 @@ bool names_a_class(std::string_view target) {
   return std::ranges::any_of(kClasses, [name = lower_case(target)](std::string_view each) {
     return each.find(name) != each.npos;
   });
-}
-
-bool is_of_tower(std::string_view name) {
-  return names_any(name, {"visual", "vision", "audio", "image", "multi_modal"});
 }
 
 bool has_module_lists(const Quantization& declared) {

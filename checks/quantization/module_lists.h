@@ -38,9 +38,6 @@
 namespace ckpt {
 
 bool has_module_lists(const Quantization& declared);
-// Whether a name belongs to a tower or a projector. Most methods quantize none, whatever the lists
-// contain.
-bool is_of_tower(std::string_view name);
 // Whether a target of compressed-tensors selects modules by their class. vLLM compares parts of
 // class names: "Linear" selects QKVParallelLinear.
 bool names_a_class(std::string_view target);

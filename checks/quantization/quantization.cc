@@ -13,6 +13,7 @@
 #include "core/base/numbers.h"
 #include "core/base/words.h"
 #include "core/model/tensor_names.h"
+#include "models/models.h"
 
 namespace ckpt {
 namespace {
@@ -199,7 +200,7 @@ void check_quantization_scales(const CheckContext& context, const Quantization& 
 void check_awq(const CheckContext& context, const Quantization& declared) {
   const size_t count = count_pre_scales(context.on);
   const bool has_experts = std::ranges::any_of(context.on.modules, [](const auto& entry) {
-    return entry.second.has_pre_quant_scale && entry.first.find(".experts.") != entry.first.npos;
+    return entry.second.has_pre_quant_scale && is_of_experts(entry.first);
   });
   const bool is_applied =
       declared.algo == "NVFP4_AWQ" && !has_experts && context.does("apply_pre_quant_scales");

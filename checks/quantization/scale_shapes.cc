@@ -106,7 +106,7 @@ std::optional<Severity> fault_of_module(const CheckContext& context, const Modul
   const std::span<const std::string_view> parts = group.parts();
   const std::string stem = first.name.substr(0, first.name.size() - parts[0].size());
   const bool is_refined = context.does("take_experts_in_smaller_blocks");
-  if (stem.find(".experts.") != stem.npos) {
+  if (is_of_experts(stem)) {
     const bool is_cut = rows_in_blocks(first) % kBlockRows != 0;
     return is_cut && !is_refined ? std::optional(Severity::kUnloaded) : std::nullopt;
   }

@@ -237,13 +237,10 @@ void add_modules(const Subject& on, std::vector<StatedScheme>& schemes) {
     if (last_word(tensor.name) == "weight_packed" && !scheme.facts.contains("packing")) {
       scheme.facts["packing"] = packing_of(on, tensor, scheme.facts);
     }
-    const size_t experts = name.find(".experts.");
+    const std::string experts(experts_module(name));
     const bool is_one =
-        experts == name.npos ||
-        of_experts.try_emplace(name.substr(0, experts), *found).first->second == *found;
-    scheme.of.insert(experts == name.npos ? "linear"
-                     : is_one             ? "experts"
-                                          : "parts of experts");
+        experts.empty() || of_experts.try_emplace(experts, *found).first->second == *found;
+    scheme.of.insert(experts.empty() ? "linear" : is_one ? "experts" : "parts of experts");
   }
 }
 

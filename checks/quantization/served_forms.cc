@@ -93,7 +93,7 @@ void check_lists(const CheckContext& context) {
       const bool is_forced = forced_plain(context.on, context.profile, name).has_value();  // Q14
       if (is_forced || served.is_partial || is_as_served(context.on, *shard, served)) continue;
       is_unlisted = is_unlisted || served.is_unlisted;
-      const bool is_of_q15 = name.ends_with("lm_head") && !runs_coded_heads(context.profile) &&
+      const bool is_of_q15 = is_of_head(name) && !runs_coded_heads(context.profile) &&
                              context.on.modules.contains(shard->name);
       if (shard->form != Form::kPlain && !is_of_q15) codes.add(shard->name);
       if (shard->form != Form::kPlain) continue;
@@ -278,8 +278,7 @@ void check_stacked_experts(const CheckContext& context) {
 
 void check_head(const CheckContext& context) {
   for (const auto& [name, module] : context.on.modules) {
-    const bool is_head = name == "lm_head" || name.ends_with(".lm_head");
-    const bool is_embedding = name.ends_with("embed_tokens");
+    const bool is_head = is_of_head(name), is_embedding = is_of_embeddings(name);
     if (module.weight == nullptr || module.form == Form::kPlain || !(is_head || is_embedding)) {
       continue;
     }

@@ -10,6 +10,7 @@
 #include "core/base/words.h"
 #include "core/model/quant_lists.h"
 #include "core/model/tensor_names.h"
+#include "models/models.h"
 
 namespace ckpt {
 namespace {
@@ -76,8 +77,7 @@ std::string child(std::string_view parent, std::string_view word) {
 
 // The server's module for a renamed one on disk.
 std::string served_name(std::string_view name) {
-  const size_t experts = name.find(".experts.");
-  if (experts != name.npos) return std::string(name.substr(0, experts + 8));
+  if (is_of_experts(name)) return std::string(experts_module(name));
   const Split parts = split(name);
   // Granite's experts, which are stacked on disk.
   const bool is_stack = parts.word == "input_linear" || parts.word == "output_linear";
@@ -156,7 +156,7 @@ class Statement {
 
   bool is_never_quantized(const std::string& name) const {
     const std::string_view word = split(name).word;
-    if (word == "lm_head") return !profile_.does("run_quantized_heads");
+    if (is_of_head(name)) return !profile_.does("run_quantized_heads");
     if (word == "shared_expert_gate") return true;
     if (word == "gate" && has_trait(on_.text_type, ModelTrait::kFloatRouter)) return true;
     if (profile_.program == Program::kSglang) return name.find("visual") != name.npos;
@@ -253,7 +253,7 @@ std::string role_of(std::string_view name) {
 // Whether a module is the head or in one of the text model's own layers.
 bool is_of_text(const Subject& on, std::string_view name) {
   if (is_of_tower(name)) return false;
-  if (name.ends_with("lm_head")) return true;
+  if (is_of_head(name)) return true;
   constexpr std::string_view kLayers = ".layers.";
   const size_t at = name.find(kLayers);
   if (at == name.npos) return false;
@@ -309,7 +309,7 @@ class ByLists {
     ModuleQuery module{name_in_lists(on_, profile_, known), {}, false, false};
     served.is_unlisted = module.name != known;
     module.is_experts = split(name).word == "experts";
-    module.is_head = name.ends_with("lm_head");
+    module.is_head = is_of_head(name);
     const Split parts = split(module.name);
     const ProjectionGroup* entry = group_joined_as(parts.word);
     if (module.is_experts && is_of_groups_) {

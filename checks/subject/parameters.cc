@@ -138,15 +138,8 @@ std::string served_parameter(std::string name) {
   if (const ProjectionGroup* row = listed_group_with(word)) {
     name.replace(module.size() - word.size(), word.size(), row->joined);
   }
-  constexpr std::string_view kExpertsPart = ".experts.";
-  const size_t experts = name.find(kExpertsPart);
-  if (experts == name.npos) return name;
-  const size_t number = experts + kExpertsPart.size();
-  const size_t end = name.find('.', number);
-  if (end != name.npos && name[number] >= '0' && name[number] <= '9') {
-    name.erase(number, end + 1 - number);
-  }
-  return name;
+  const auto expert = expert_name(name);
+  return expert ? std::string(expert->front) + std::string(expert->rest) : name;
 }
 
 class Comparison {
@@ -287,7 +280,7 @@ class Comparison {
       return;
     }
     const Tensor* tensor = find(parameter.name);
-    if (tensor == nullptr && parameter.name.find(".experts.") != parameter.name.npos) {
+    if (tensor == nullptr && is_of_experts(parameter.name)) {
       tensor = find(parameter.name + ".weight");
     }
     if (tensor == nullptr && has_codes(parameter.name)) {

@@ -220,13 +220,13 @@ std::string globs_of_codes(const Subject& on) {
   std::set<std::string> globs;
   for (const auto& [name, module] : on.modules) {
     if (module.weight == nullptr || module.form == Form::kPlain) continue;
-    constexpr std::string_view kLayers = "layers.", kExperts = ".experts.";
-    const size_t layers = name.find(kLayers), experts = name.find(kExperts);
+    constexpr std::string_view kLayers = "layers.";
+    const size_t layers = name.find(kLayers), experts = experts_module(name).size();
     const size_t dot = layers == name.npos ? layers : name.find('.', layers + kLayers.size());
     if (dot == name.npos) {
       globs.insert(name);
-    } else if (experts != name.npos) {
-      globs.insert(fmt::format("*{}*", name.substr(dot, experts + kExperts.size() - dot)));
+    } else if (experts > dot) {
+      globs.insert(fmt::format("*{}.*", name.substr(dot, experts - dot)));
     } else {
       globs.insert("*" + name.substr(dot));
     }
@@ -262,12 +262,12 @@ void check_unequal(const CheckContext& context) {
                       scales_not_checked(context.on, context.profile).empty();
   const auto& found = is_far ? values.far_scales : values.unequal_scales;
   if (found.empty()) return;
-  const bool is_of_experts = found.front().find(".experts.") != std::string::npos;
+  const bool has_experts = is_of_experts(found.front());
   context.report(
       found.front(),
       fmt::format("{} groups that are run as one have unlike scales; the server takes {} "
                   "for all",
-                  found.size(), is_of_experts ? "the first" : "the largest"),
+                  found.size(), has_experts ? "the first" : "the largest"),
       is_far ? std::nullopt : std::optional(Severity::kWarning), {},
       advised(quantized_alike(context.on), true));
 }
@@ -357,7 +357,7 @@ Result<ValueFacts> read_value_facts(const Subject& on, const Checkpoint& unpacke
 std::string scales_not_checked(const Subject& on, const Profile& profile) {
   const auto& found = on.values.far_scales;
   const bool is_left = profile.does("leave_scales_of_experts_to_kernels") && !found.empty() &&
-                       found.front().find(".experts.") != std::string::npos;
+                       is_of_experts(found.front());
   return is_left ? "which scale the kernel of the experts takes for gate and up" : "";
 }
 

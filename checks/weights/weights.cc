@@ -39,7 +39,7 @@ std::vector<std::string_view> forms_read(const Subject& on, const Profile& profi
 NameKind kind_of_form(std::string_view form) {
   const std::string_view last = last_word(form);
   if (last.ends_with('*')) return NameKind::kText;
-  return is_of_head(fmt::format("{}.", last)) ? NameKind::kHead : NameKind::kTower;
+  return is_of_head(last) ? NameKind::kHead : NameKind::kTower;
 }
 
 // Whether the class's own table uses this form for the text part or the head.

@@ -4,14 +4,19 @@
 #include <limits>
 
 #include "core/base/numbers.h"
+#include "core/base/words.h"
 
 namespace ckpt {
 namespace {
 
-// In classes of transformers, without the prefix of the part.
-constexpr std::string_view kEmbeddingNames[] = {
-    "embed_tokens.weight",   "word_embeddings.weight", "wte.weight",   "embed_in.weight",
-    "tok_embeddings.weight", "embeddings.weight",      "shared.weight"};
+// Modules of classes of transformers, without the prefix of the part, and of a GGUF.
+constexpr std::string_view kEmbeddings =
+    " embed_tokens word_embeddings wte embed_in tok_embeddings embeddings shared token_embd ";
+
+// Whether `name` is the module `word` or one of its tensors.
+bool is_at(std::string_view name, std::string_view word) {
+  return name.starts_with(word) && (name.size() == word.size() || name[word.size()] == '.');
+}
 
 }  // namespace
 
@@ -26,17 +31,17 @@ std::string listed_name(std::string_view tensor) {
   return tensor.ends_with(kWeight) ? module_of(tensor) : std::string(tensor);
 }
 
-bool is_of_head(std::string_view tensor) {
-  return tensor.starts_with("lm_head.") || tensor.find(".lm_head.") != tensor.npos ||
-         tensor.starts_with("embed_out.") ||  // GPT-NeoX
-         tensor.starts_with("output.");       // InternLM 2
+bool is_of_head(std::string_view name) {
+  const size_t inner = name.rfind(".lm_head");
+  return is_at(name, "lm_head") ||
+         (inner != name.npos && is_at(name.substr(inner + 1), "lm_head")) ||
+         is_at(name, "embed_out") ||  // GPT-NeoX
+         is_at(name, "output");       // InternLM 2, GGUF
 }
 
-bool is_of_embeddings(std::string_view tensor) {
-  return std::ranges::any_of(kEmbeddingNames, [&](std::string_view name) {
-    return tensor.ends_with(name) &&
-           (tensor.size() == name.size() || tensor[tensor.size() - name.size() - 1] == '.');
-  });
+bool is_of_embeddings(std::string_view name) {
+  if (name.ends_with(kWeight)) name.remove_suffix(kWeight.size());
+  return has_word(kEmbeddings, last_word(name));
 }
 
 std::optional<ExpertName> expert_name(std::string_view name) {

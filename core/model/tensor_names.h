@@ -20,11 +20,12 @@ std::string_view last_word(std::string_view name);
 // stack of experts.
 std::string listed_name(std::string_view tensor);
 
-// Whether the tensor belongs to the head, the layer that computes logits: "lm_head.weight",
-// "language_model.lm_head.weight".
-bool is_of_head(std::string_view tensor);
-// Whether it has a name of embeddings: "model.embed_tokens.weight", "transformer.wte.weight".
-bool is_of_embeddings(std::string_view tensor);
+// Whether a tensor or module belongs to the head, the layer that computes logits: "lm_head.weight",
+// "language_model.lm_head", "output.weight" in a GGUF.
+bool is_of_head(std::string_view name);
+// Whether it is the embeddings of tokens: "model.embed_tokens.weight", "transformer.wte",
+// "token_embd.weight" in a GGUF.
+bool is_of_embeddings(std::string_view name);
 
 // A name split at its last "experts.N.".
 struct ExpertName {
@@ -37,6 +38,8 @@ std::optional<ExpertName> expert_name(std::string_view name);
 // Returns "….mlp.experts" for the tensors and modules below it, including stacks; "" for others.
 std::string_view experts_module(std::string_view name);
 inline bool is_of_expert(std::string_view name) { return expert_name(name).has_value(); }
+// Whether it belongs to one expert or to a stack of all.
+inline bool is_of_experts(std::string_view name) { return !experts_module(name).empty(); }
 
 // The number N of "blk.N." in a GGUF; -1 for tensors outside of blocks.
 int64_t block_of(std::string_view name);

@@ -1,5 +1,7 @@
 // The list of towers, and what follows from a table: the parameters of a tower, and the row of a
 // tensor.
+#include <algorithm>
+
 #include "core/base/find.h"
 #include "core/base/words.h"
 #include "models/towers/list.h"
@@ -20,6 +22,14 @@ const TowerTable* const kTowers[] = {
 
 namespace {
 
+// Vision, audio and speech towers, and their projectors.
+constexpr std::string_view kTowerStarts[] = {
+    "mlp1.", "mlp_AR.", "vit.", "vpm.", "siglip2.", "resampler.",           // vision
+    "conformer.", "sound_encoder.", "sound_projection.", "speech_embeddings."};  // sound
+constexpr std::string_view kTowerWords[] = {
+    "visual",      "vision",         "audio",         "talker.",          "token2wav.",
+    "code2wav.",   "projector",      "image_newline", "patch_merge_mlp.", "merger.",
+    "patch_embed", "view_seperator", "model.connector."};
 constexpr std::string_view kTowerSuffixes[] = {"", ".weight", ".bias"};
 
 // The words of a row behind the dimensions of its shape.
@@ -140,6 +150,13 @@ bool fits_row(const TowerTable& tower, std::string_view stem, TowerMatch& out) {
 }
 
 }  // namespace
+
+bool is_of_tower(std::string_view name) {
+  return std::ranges::any_of(kTowerStarts,
+                             [&](std::string_view start) { return name.starts_with(start); }) ||
+         std::ranges::any_of(kTowerWords,
+                             [&](std::string_view word) { return name.find(word) != name.npos; });
+}
 
 const TowerTable& tower_named(std::string_view kind) {
   for (const TowerTable* tower : towers::kTowers) {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/base/words.h"
+#include "core/model/tensor_names.h"
 #include "formats/formats.h"
 #include "plan/conversion/value_sides.h"
 
@@ -26,7 +27,7 @@ void fit_tensor(const Tensor& tensor, const ImatrixEntry& entry, ImatrixFit& out
   const uint64_t matrices = matrices_of(tensor);
   if (entry.sums.size() != matrices * tensor.row_values()) {
     // llama-quantize ignores statistics of the embeddings.
-    if (tensor.name == "token_embd.weight") return;
+    if (is_of_embeddings(tensor.name)) return;
     out.wrong.push_back(fmt::format("{}: {} values; expected {} ({} matrices of {} columns)",
                                     tensor.name, entry.sums.size(), matrices * tensor.row_values(),
                                     matrices, tensor.row_values()));

@@ -44,8 +44,7 @@ struct FreeFolder {
 
 // Whether ModelOpt counts the layer: its weight is a factor of a product, in any type.
 bool is_counted(const Tensor& tensor) {
-  const bool is_stack =
-      tensor.shape.size() == 3 && tensor.name.find(".experts.") != std::string::npos;
+  const bool is_stack = tensor.shape.size() == 3 && is_of_experts(tensor.name);
   if (tensor.shape.size() < 2 || (!tensor.name.ends_with(kWeight) && !is_stack)) return false;
   const std::string module = module_of(tensor.name);
   const std::string_view word = last_word(module);
@@ -66,7 +65,7 @@ CountedModel count_layers(const Checkpoint& checkpoint) {
   const bool has_head = checkpoint.has_head();
   for (const Tensor& tensor : checkpoint.tensors) {
     // Embeddings that are tied to the head count as a layer too.
-    const bool is_head = !has_head && tensor.name.ends_with("embed_tokens.weight");
+    const bool is_head = !has_head && is_of_embeddings(tensor.name);
     if (!is_counted(tensor) && !is_head) continue;
     out.bytes += counted_bytes(tensor);
     out.weights += tensor.values();

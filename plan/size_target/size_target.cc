@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/model/adapter.h"
+#include "core/model/tensor_names.h"
 #include "plan/conversion/sizes.h"
 #include "plan/size_target/choice.h"
 #include "plan/size_target/measured_file.h"
@@ -135,7 +136,8 @@ std::vector<FreeTensor> all_offers(const FreeModel& model) {
   for (const Tensor& tensor : model.tensors) {
     FreeTensor& made = out.emplace_back(offers_for(tensor, model));
     made.sensitivity = sensitivity_of(tensor.name, model.is_tied);
-    const bool is_output = tensor.name == (model.is_tied ? "token_embd.weight" : "output.weight");
+    const bool is_output =
+        model.is_tied ? is_of_embeddings(tensor.name) : is_of_head(tensor.name);
     made.least_bits = least_bits(made, model.weights, model.has_experts, is_output);
   }
   return out;

@@ -22,11 +22,24 @@ TEST(TensorNames, ListsNameWeightsByTheirModuleAndStacksWhole) {
 
 TEST(TensorNames, FindsTheHeadUnderAnyPrefix) {
   for (const char* name :
-       {"lm_head.weight", "language_model.lm_head.weight", "lm_head.bias", "output.weight"}) {
+       {"lm_head.weight", "language_model.lm_head.weight", "lm_head.bias", "output.weight",
+        "lm_head", "language_model.lm_head", "embed_out", "output"}) {
     EXPECT_TRUE(is_of_head(name)) << name;
   }
-  for (const char* name : {"model.embed_tokens.weight", "lm_head", "model.lm_headless.weight"}) {
+  for (const char* name : {"model.embed_tokens.weight", "model.lm_headless.weight", "output_norm",
+                           "layers.0.attention.output.weight", "model.lm_headless"}) {
     EXPECT_FALSE(is_of_head(name)) << name;
+  }
+}
+
+TEST(TensorNames, FindsEmbeddingsByModuleAndByTensor) {
+  for (const char* name : {"model.embed_tokens.weight", "transformer.wte", "token_embd.weight",
+                           "shared.weight", "embed_tokens"}) {
+    EXPECT_TRUE(is_of_embeddings(name)) << name;
+  }
+  for (const char* name : {"per_layer_token_embd.weight", "token_embd_norm.weight", "lm_head",
+                           "model.position_embeddings.weight", "wte.bias"}) {
+    EXPECT_FALSE(is_of_embeddings(name)) << name;
   }
 }
 
@@ -41,6 +54,9 @@ TEST(TensorNames, AnExpertHasANumber) {
         "mlp.experts.99999999999999999999.up_proj", "mlp.shared_expert.up_proj"}) {
     EXPECT_FALSE(is_of_expert(name)) << name;
   }
+  EXPECT_TRUE(is_of_experts("model.layers.2.mlp.experts.gate_up_proj"));
+  EXPECT_TRUE(is_of_experts("model.layers.2.mlp.experts.31.up_proj"));
+  EXPECT_FALSE(is_of_experts("model.layers.2.mlp.shared_experts.up_proj"));
 }
 
 TEST(TensorNames, BlocksAreReadFromNames) {

@@ -108,6 +108,24 @@ void expect_one_view(const TestModel& model, const JsonValue& config, const char
   EXPECT_EQ(layers_of(folder), layers_of(gguf)) << model.name << form;
 }
 
+TEST(ResolvedModel, NamesTellTheTensorsOfTowers) {
+  size_t seen = 0;
+  for (const TestModel& model : test_models()) {
+    const TowerTable* tower = tower_of(text_in(model.config, "model_type"), model.config);
+    for (const Tensor& tensor : model.folder.tensors) {
+      const bool is_known = tower != nullptr && find_tower_rule(*tower, tensor.name).has_value();
+      if (!is_known) continue;
+      EXPECT_TRUE(is_of_tower(tensor.name)) << model.name << " " << tensor.name;
+      ++seen;
+    }
+    if (model.config.contains("vision_config") || model.config.contains("audio_config")) continue;
+    const auto found = std::ranges::find_if(
+        model.folder.tensors, [](const Tensor& tensor) { return is_of_tower(tensor.name); });
+    EXPECT_TRUE(found == model.folder.tensors.end()) << model.name << " " << found->name;
+  }
+  EXPECT_GT(seen, 500u);
+}
+
 TEST(ResolvedModel, IsTheSameForAFolderAndItsGguf) {
   for (const TestModel& model : test_models()) {
     JsonValue config = model.config;

@@ -52,8 +52,7 @@ bool is_linear(const Tensor& tensor) {
 // Returns vLLM's name of the module whose experts `tensor` stacks; empty for other tensors.
 std::string stack_of(const Tensor& tensor) {
   if (tensor.shape.size() != 3) return {};
-  const size_t experts = tensor.name.find(".experts.");
-  if (experts != tensor.name.npos) return tensor.name.substr(0, experts + 8);
+  if (is_of_experts(tensor.name)) return std::string(experts_module(tensor.name));
   constexpr std::string_view kGranite = ".block_sparse_moe.";
   const size_t block = tensor.name.find(kGranite);
   if (block == tensor.name.npos) return {};
@@ -106,7 +105,7 @@ std::vector<std::string> explicit_list(const Modules& modules,
   std::vector<std::string> plain = modules.plain;
   const std::set<std::string_view> coded(modules.coded.begin(), modules.coded.end());
   for (const std::string& name : before) {
-    if (name.ends_with("lm_head") && !coded.contains(name)) plain.push_back(name);
+    if (is_of_head(name) && !coded.contains(name)) plain.push_back(name);
   }
   std::ranges::sort(plain);
   for (const std::string& name : plain) {

@@ -93,7 +93,7 @@ Result<ReturnedKeys> compare_keys(const Checkpoint& file, const Checkpoint& fold
 
 Result<ReturnedKeys> find_returned_keys(const Checkpoint& file, const Checkpoint& folder,
                                         const Model& model, bool is_own, const Context& context) {
-  const Tensor* tokens = file.find_tensor("token_embd.weight");
+  const Tensor* tokens = file.find_embeddings();
   TokenizerOptions options =
       tokenizer_options_of(model, tokens == nullptr ? std::optional<uint64_t>() : tokens->rows());
   CKPT_ASSIGN(ReturnedKeys source, compare_keys(file, folder, options, is_own, context));

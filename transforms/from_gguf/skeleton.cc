@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/base/arithmetic.h"
+#include "core/model/tensor_names.h"
 #include "transforms/from_gguf/config_fields.h"
 #include "transforms/from_gguf/folder.h"
 #include "transforms/to_gguf/keys.h"
@@ -35,7 +36,7 @@ class NoBytes final : public ByteSource {
 // Experts that stay MXFP4 are stored as [out, in], unlike float experts.
 bool stays_mxfp4(const Parameter& parameter, const JsonValue& config) {
   return text_in(known(config, "quantization_config"), "quant_method") == "mxfp4" &&
-         parameter.shape.size() == 3 && parameter.name.find(".experts.") != parameter.name.npos;
+         parameter.shape.size() == 3 && is_of_experts(parameter.name);
 }
 
 Result<Tensor> without_bytes(const Parameter& parameter, const JsonValue& config, Codecs codecs) {

@@ -15,14 +15,14 @@ class TensorFields {
   }
 
   void run(const Family& family) {
-    if (const Tensor* tokens = file_.find_tensor("token_embd.weight")) {
+    if (const Tensor* tokens = file_.find_embeddings()) {
       config_["vocab_size"] = tokens->rows();
     }
     if (const Tensor* tokens = file_.find_tensor("per_layer_token_embd.weight")) {
       config_["vocab_size_per_layer_input"] = tokens->rows();
     }
     if (const Tensor* left = first("laurel_l")) config_["laurel_rank"] = left->rows();
-    config_["tie_word_embeddings"] = !names_.contains("output.weight");
+    config_["tie_word_embeddings"] = !file_.has_head();
     config_["attention_bias"] = has_anywhere("attn_q.bias");
     config_["mlp_bias"] = has_anywhere("ffn_up.bias");
     const Traits& traits = family.traits.text;

@@ -179,7 +179,7 @@ Status check_trained_parts(const Adapter& adapter, const Checkpoint& model) {
     return corrupt("trainable_token_indices lists rows of '{}'; no tensor has them", name);
   }
   for (const std::string& name : adapter.config.saved) {
-    const bool is_tied_head = adapter.config.keeps_tie && last_word(name) == "lm_head";
+    const bool is_tied_head = adapter.config.keeps_tie && is_of_head(name);
     const auto is_of_model = [&](const Tensor& tensor) {
       return tensor.name.ends_with(kWeight) && is_within(module_of(tensor.name), name);
     };

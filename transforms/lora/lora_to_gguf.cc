@@ -15,6 +15,7 @@
 #include "core/base/counted.h"
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
+#include "models/models.h"
 #include "transforms/from_gguf/rows.h"
 #include "transforms/lora/model_weights.h"
 #include "transforms/to_gguf/general/general.h"
@@ -96,7 +97,7 @@ class AdapterToGguf {
  private:
   bool is_of_tower(const AdapterModule& module) {
     const Tensor* weight = weights_.find(module.name, kWeight);
-    return weight != nullptr && is_tower(weight->name);
+    return weight != nullptr && ckpt::is_of_tower(weight->name);
   }
 
   static Status check_parts(const AdapterModule& module) {
@@ -154,7 +155,7 @@ class AdapterToGguf {
     CKPT_TRY(check_factors(module, a, b));
     CKPT_TRY(check_rank(adapter_.config, module, *a, a->rows()));
     Tensor left = *b, right = *a;
-    if (name == "token_embd.weight") {
+    if (is_of_embeddings(name)) {
       CKPT_ASSIGN(right, transposed_factor(*a));
     } else {
       CKPT_ASSIGN(const std::vector<RowRun> runs, row_runs(weight));

@@ -79,7 +79,7 @@ class LoraMerge {
         context_(context),
         weights_(checkpoint, context, skips_zeros),
         has_towers_(std::ranges::any_of(
-            checkpoint.tensors, [](const Tensor& tensor) { return is_tower(tensor.name); })) {}
+            checkpoint.tensors, [](const Tensor& tensor) { return is_of_tower(tensor.name); })) {}
 
   Status run() {
     CKPT_TRY(check_trained_parts(adapter_, checkpoint_));
@@ -92,7 +92,7 @@ class LoraMerge {
     for (const AdapterModule& module : adapter_.modules) {
       CKPT_TRY(check_module(adapter_, module));
       if (&module == copied_head || is_of_absent_tower(module)) continue;
-      if (keeps_tie && last_word(module.name) == "lm_head") {
+      if (keeps_tie && is_of_head(module.name)) {
         tied_head = &module;
         continue;
       }
@@ -136,7 +136,7 @@ class LoraMerge {
 
   // Whether the module belongs to a tower, and the model is a language model alone.
   bool is_of_absent_tower(const AdapterModule& module) {
-    if (has_towers_ || !is_tower(module.name + std::string(kWeight))) return false;
+    if (has_towers_ || !is_of_tower(module.name + std::string(kWeight))) return false;
     absent_.add(module.name);
     return true;
   }
@@ -171,26 +171,19 @@ class LoraMerge {
     return !is_encoder && head_ties(*json).is_anywhere();
   }
 
-  bool has_head() const {
-    return has_gguf_names() ? checkpoint_.find_tensor("output.weight") != nullptr
-                            : checkpoint_.has_head();
-  }
+  bool has_head() const { return checkpoint_.has_head(); }
 
   Tensor* embeddings() {
-    if (has_gguf_names()) return weights_.find("token_embd", kWeight);
     const Tensor* found = checkpoint_.find_embeddings();
     return found == nullptr ? nullptr : weights_.find_exactly(found->name);
   }
 
   bool is_head(const AdapterModule& module) const {
-    const std::string_view word = last_word(module.name);
-    return has_gguf_names() ? module.name == "output"
-                            : word == "lm_head" || word == "unembed_tokens";
+    return is_of_head(module.name) || last_word(module.name) == "unembed_tokens";
   }
 
   bool is_embeddings(const AdapterModule& module) const {
-    return has_gguf_names() ? module.name == "token_embd"
-                            : is_of_embeddings(module.name + std::string(kWeight));
+    return is_of_embeddings(module.name);
   }
 
   const AdapterModule* find_module(bool (LoraMerge::*is_one)(const AdapterModule&) const) const {

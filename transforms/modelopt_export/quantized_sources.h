@@ -109,7 +109,8 @@ class Mxfp4Weights {
   // were MXFP4, or FP8 has a scale for some of their blocks. Fails: kCorrupt: block scales that are
   // NaN; kUnsupported: too large for the type; kIo.
   Result<bool> cast(std::span<Tensor* const> members, ExportType type, Codecs codecs);
-  // Notes how many blocks of which weights are exact; as note_second_rounding() for the rest.
+  // Notes how many blocks kept their codes exactly, and in which weights; calls
+  // note_second_rounding() for weights that were rounded.
   Status say(Checkpoint& checkpoint, const Context& context) const;
 
  private:

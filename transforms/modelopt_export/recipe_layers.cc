@@ -54,8 +54,8 @@ std::vector<std::string> quantizer_fronts(const RecipeLayer& layer) {
   }
   const auto expert = expert_name(module);
   if (!expert) {
-    const size_t stack = module.rfind(".experts.");
-    const bool is_stack = stack != module.npos && module.find('.', stack + 9) == module.npos;
+    const std::string_view stack = experts_module(module);
+    const bool is_stack = !stack.empty() && module_of(module) == stack;
     return {module + (is_stack ? "_" : ".")};
   }
   std::vector<std::string> out = {module + "."};

@@ -82,8 +82,8 @@ bool is_router(std::string_view module, const std::set<std::string, std::less<>>
 std::set<std::string, std::less<>> find_expert_parents(const Checkpoint& checkpoint) {
   std::set<std::string, std::less<>> out;
   for (const Tensor& tensor : checkpoint.tensors) {
-    const size_t at = tensor.name.find(".experts.");
-    if (at != std::string::npos) out.insert(tensor.name.substr(0, at + 1));
+    const std::string_view stack = experts_module(tensor.name);
+    if (!stack.empty()) out.insert(module_of(stack) + ".");
   }
   return out;
 }

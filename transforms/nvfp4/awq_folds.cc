@@ -118,7 +118,8 @@ class Finder {
     }
   }
 
-  // The norm gives the scale to 8 bits; used if it agrees with the column or nothing else is known.
+  // The scale of a column. The norm before and after folding gives it with 8 bits; this is used if
+  // it agrees with the scale found in the column, or if the column gives none.
   float scale_of(NormFold& fold, double column, double now, double before) const {
     const bool one_plus = adds_one_to_norms(model_.model_type) && fold.state == FoldState::kRight;
     const double from_norm = (now + (one_plus ? 1 : 0)) / (before + (one_plus ? 1 : 0));

@@ -19,6 +19,7 @@
 
 #include "core/base/find.h"
 #include "core/chunks/evaluate.h"
+#include "core/model/tensor_names.h"
 #include "models/models.h"
 #include "transforms/nvfp4/mixed_job.h"
 

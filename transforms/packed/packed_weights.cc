@@ -45,7 +45,7 @@ bool has_scale_word(std::string_view name) {
 bool is_small_or_of_experts(const Tensor& tensor) {
   const Dtype dtype = tensor.codec->parts[0].dtype;
   return dtype == Dtype::kF8E4M3 || dtype == Dtype::kF8E5M2 ||
-         tensor.name.find(".experts.") != std::string::npos;
+         is_of_experts(tensor.name);
 }
 
 class CodesFinder {

@@ -7,6 +7,7 @@
 // Floats do not need P_input_scale.
 // Source: NVIDIA Model-Optimizer modelopt/torch/export/unified_export_hf.py
 // (_export_quantized_weight, is_bmm_expert_weight).
+#include "core/model/tensor_names.h"
 #include "transforms/packed/job.h"
 
 namespace ckpt {
@@ -18,7 +19,7 @@ constexpr uint64_t kStackGroup = 16;
 bool is_stacked_codes(const PackedJob& job, const Tensor& tensor) {
   return is_plain_grid(tensor, Dtype::kU8, 3) &&
          job.find(tensor.name + std::string(kStackScale)) != nullptr &&
-         tensor.name.find(".experts.") != tensor.name.npos;
+         is_of_experts(tensor.name);
 }
 
 // The tensor scale of all experts; 1 if values are not read.

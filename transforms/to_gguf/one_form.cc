@@ -20,7 +20,7 @@ Form form_of(const Checkpoint& checkpoint) {
   out.is_gguf = checkpoint.format == "gguf";
   for (const Tensor& tensor : checkpoint.tensors) {
     out.is_wrapped = out.is_wrapped || vl_part_of(tensor.name) == VlPart::kWrapped;
-    if (tensor.name.find(".experts.") == tensor.name.npos) continue;
+    if (!is_of_experts(tensor.name)) continue;
     (expert_name(tensor.name) ? out.has_experts : out.has_stacks) = true;
   }
   return out;

@@ -13,6 +13,7 @@
 #include "core/base/nearest.h"
 #include "core/base/words.h"
 #include "core/model/json_documents.h"
+#include "models/models.h"
 #include "transforms/facts/like.h"
 #include "transforms/packed/quant_summary.h"
 #include "transforms/to_gguf/keys.h"
@@ -162,7 +163,7 @@ bool has_half(const Family& family, const std::vector<Tensor>& tensors) {
   const size_t step = std::max<size_t>(1, tensors.size() / 256);
   size_t asked = 0, known = 0;
   for (size_t i = 0; i < tensors.size(); i += step) {
-    if (is_tower(tensors[i].name)) continue;
+    if (is_of_tower(tensors[i].name)) continue;
     const std::string name = own_name(family, tensors[i].name);
     known += find_name_rule(family, name).has_value();
     ++asked;

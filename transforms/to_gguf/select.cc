@@ -26,15 +26,6 @@
 namespace ckpt {
 namespace {
 
-// Vision, audio and speech towers, and their projectors.
-constexpr std::string_view kTowerStarts[] = {
-    "mlp",     "vit.",       "vpm.",           "siglip2.",          "conformer.",
-    "merger.", "resampler.", "sound_encoder.", "sound_projection.", "speech_embeddings."};
-constexpr std::string_view kTowerWords[] = {
-    "visual.",         "vision.",        "audio.",      "talker.",       "vision_",
-    "audio_",          "token2wav.",     "code2wav.",   "projector.",    "pre_mm_projector_norm",
-    "image_newline",   "view_seperator", "patch_embed", "patch_merger.", "patch_merge_mlp.",
-    "model.connector.", "layerwise_projectors.", "spatial_projectors."};
 // Buffers that some exporters save although no program needs them.
 constexpr std::string_view kBufferEnds[] = {".attention.masked_bias", ".attention.bias",
                                             ".rotary_emb.inv_freq"};
@@ -212,14 +203,6 @@ Result<float> read_scale(const Tensor& tensor) {
   return corrupt("tensor '{}' is {}; expected a finite number above zero", tensor.name, found);
 }
 
-bool is_tower(std::string_view name) {
-  return std::ranges::any_of(kTowerStarts,
-                             [&](std::string_view start) { return name.starts_with(start); }) ||
-         std::ranges::any_of(kTowerWords, [&](std::string_view word) {
-           return name.find(word) != std::string_view::npos;
-         });
-}
-
 bool is_side_scale(std::string_view name) {
   return ends_with_any(name, kCompanions) && !name.ends_with(kColumnScale);
 }
@@ -251,8 +234,8 @@ Result<std::vector<NamedTensor>> select_tensors(const Checkpoint& checkpoint, bo
   std::vector<NamedTensor> out;
   uint64_t mtp_layers = 0;
   for (const Tensor* tensor : order) {
-    if (is_tower(tensor->name)) model.towers.push_back(tensor->name);
-    if (is_tower(tensor->name) || ends_with_any(tensor->name, kBufferEnds)) continue;
+    if (is_of_tower(tensor->name)) model.towers.push_back(tensor->name);
+    if (is_of_tower(tensor->name) || ends_with_any(tensor->name, kBufferEnds)) continue;
     std::string name = own_name(*model.family, tensor->name);
     if (name.starts_with("model.mtp.")) name.erase(0, std::string_view("model.").size());
     if (model.family->drafts.are_outside && name.starts_with("mtp.")) {

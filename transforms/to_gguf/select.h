@@ -20,9 +20,6 @@ struct NamedTensor {
 // number above zero; otherwise as read_values.
 Result<float> read_scale(const Tensor& tensor);
 
-// Whether the tensor belongs to a vision, audio or speech tower or to its projector.
-bool is_tower(std::string_view name);
-
 // Whether an entry accompanies quantized weights without being a tensor of the model.
 bool is_side_scale(std::string_view name);
 

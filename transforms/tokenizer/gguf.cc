@@ -66,7 +66,7 @@ const Family& family_of_donor(const Checkpoint& gguf, const Checkpoint& donor) {
 
 // Rows of the embedding; if the family fills up its tokens, the file's number of tokens.
 std::optional<uint64_t> tokens_of_embedding(const Checkpoint& gguf) {
-  const Tensor* found = gguf.find_tensor("token_embd.weight");
+  const Tensor* found = gguf.find_embeddings();
   if (found == nullptr || found->shape.size() != 2) return std::nullopt;
   const uint64_t rows = found->shape[0], tokens = texts_at(gguf.metadata, kTokens).size();
   return tokens > rows && tokens - rows < family_of(gguf).sizes.vocabulary_multiple ? tokens : rows;
@@ -94,12 +94,12 @@ Status check(const Checkpoint& checkpoint, const Metadata& made, const OptionVal
              const Context& context) {
   const uint64_t tokens = texts_at(made, kTokens).size();
   if (const auto rows = tokens_of_embedding(checkpoint); rows && *rows != tokens) {
-    return unsupported("{} tokens; expected {}, the rows of token_embd.weight", tokens, *rows);
+    return unsupported("{} tokens; expected {}, the rows of the embeddings", tokens, *rows);
   }
   if (texts_at(checkpoint.metadata, kTokens).empty()) {
     context.note(
         "tokenizer: the file had none to compare with; all that was checked: "
-        "{} tokens, as many as token_embd.weight has rows",
+        "{} tokens, as many as the embeddings have rows",
         tokens);
     return {};
   }

@@ -14,11 +14,6 @@ namespace ckpt {
 namespace {
 
 constexpr std::string_view kModelKinds[] = {"bos", "eos", "pad", "image", "video"};
-// Embeddings by the end of their name: Llama and its many kin, GPT-2, BLOOM and Falcon, GPT-NeoX,
-// Mistral's own names, GGUF.
-constexpr std::string_view kEmbeddings[] = {"embed_tokens.weight",    "wte.weight",
-                                            "word_embeddings.weight", "embed_in.weight",
-                                            "tok_embeddings.weight",  "token_embd.weight"};
 
 // A number or a list of numbers.
 void add_ids(const JsonValue* found, std::vector<uint64_t>& ids) {
@@ -67,12 +62,9 @@ Result<TokenizerModel> read_tokenizer_model(const Checkpoint& checkpoint) {
         ids_of(kind, config ? *config : none, generation ? *generation : none);
     if (!ids.empty()) out.special_ids.emplace_back(kind, std::move(ids));
   }
-  for (const Tensor& tensor : checkpoint.tensors) {
-    if (!ends_with_any(tensor.name, kEmbeddings) || tensor.shape.size() != 2 ||
-        tensor.name.find("visual") != std::string::npos)
-      continue;
-    out.embedding_rows = tensor.shape[0];
-    break;
+  const Tensor* embeddings = checkpoint.find_embeddings();
+  if (embeddings != nullptr && embeddings->shape.size() == 2) {
+    out.embedding_rows = embeddings->shape[0];
   }
   return out;
 }

@@ -14,6 +14,7 @@
 #include <algorithm>
 
 #include "core/model/json_documents.h"
+#include "core/model/tensor_names.h"
 #include "core/model/transform.h"
 #include "transforms/facts/torch_dtype.h"
 #include "transforms/vl/config.h"
@@ -73,7 +74,7 @@ Result<std::map<std::string, uint64_t>> read_token_ids(const Checkpoint& checkpo
 
 std::string wrapper_dtype(const Checkpoint& checkpoint) {
   for (const Tensor& tensor : checkpoint.tensors) {
-    if (!tensor.name.ends_with("embed_tokens.weight")) continue;
+    if (!is_of_embeddings(tensor.name)) continue;
     const std::string_view name = torch_name(*tensor.codec);
     if (!name.empty()) return std::string(name);
   }

@@ -397,7 +397,7 @@ TEST(TokenizerFrom, GgufRulesAndRows) {
                 [](const MetaEntry& entry) { return entry.key.starts_with("tokenizer."); });
   const TakenTokenizer out = take(file, input);
   EXPECT_EQ(out.error, "");
-  EXPECT_NE(out.notes.at(0).find("10 tokens, as many as token_embd.weight has rows"),
+  EXPECT_NE(out.notes.at(0).find("10 tokens, as many as the embeddings have rows"),
             std::string::npos);
   input.options = {{"for", "transformers-4.57"}};
   EXPECT_NE(take(file, input).error.find("GGUF, which has no files"), std::string::npos);

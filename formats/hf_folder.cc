@@ -263,9 +263,16 @@ std::string_view index_name(const Names& names) {
 Result<SafetensorsIndex> read_index(const fs::path& folder, std::string_view name,
                                     const ReadOptions& options) {
   CKPT_ASSIGN(const SharedSource source, open_document(folder, std::string(name), options));
-  CKPT_TRY(in(source->name(), refuse_other_files(*source, "an index in JSON")));
-  CKPT_ASSIGN(const std::string text, read_text(*source, kMaxIndexBytes));
-  return in(source->name(), parse_index(text));
+  const auto read = [&]() -> Result<SafetensorsIndex> {
+    CKPT_TRY(refuse_other_files(*source, "an index in JSON"));
+    CKPT_ASSIGN(const std::string text, read_text(*source, kMaxIndexBytes));
+    return parse_index(text);
+  };
+  auto index = in(source->name(), read());
+  if (index || is_url(folder) || name != kIndexName) return index;
+  index.error().hint = fmt::format("rm {}, then ckpt patch {} --step reindex",
+                                   shell_path(source->name()), shell_path(folder.string()));
+  return index;
 }
 
 // The files of a folder that hold weights, by name.

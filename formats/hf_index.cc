@@ -391,7 +391,9 @@ Status settle_files(const std::filesystem::path& folder, WeightFiles& weights) {
     misfit.found = agreement.found();
     misfit.hint = "removing whichever is left over from an earlier saving";
   } else if (misfit.lacks_tensors) {
-    misfit.hint = "downloading it";
+    misfit.hint = misfit.has_more ? fmt::format("downloading it, or removing {}, if it is stale",
+                                                weights.index_name)
+                                  : "downloading it";
   } else if (misfit.has_more && is_url(folder)) {
     misfit.hint = "a copy on this machine, and --step reindex for its index";
   } else if ((misfit.has_more || misfit.lacks_file) && !is_url(folder)) {

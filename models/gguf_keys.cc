@@ -119,7 +119,8 @@ constexpr std::string_view kKeysOfWriters =
 //   10000   this number                      #KEY    the length of the list KEY
 //   KEY     the value of another key         %NAME   the rows of the tensors called NAME
 //   V/V     one value divided by another     ~N      a list of flags, false for each Nth layer
-//   ^KEY    the square root of KEY
+//   ^KEY    the square root of KEY           !N      the same for the first of each N layers
+//   *       any: llama.cpp computes nothing with the key
 //
 // llama.cpp treats experts without groups as one group. Sources: src/llama-model.cpp (load_hparams,
 // load_swa_pattern), src/llama-hparams.h, src/models/*.cpp.
@@ -153,7 +154,17 @@ constexpr std::string_view kAbsentValues =
     " llama4/attention.sliding_window_pattern=~4"
     " phi3/attention.sliding_window=0 olmo2/attention.sliding_window_pattern=~4"
     " exaone4/attention.sliding_window_pattern=~1 full_attention_interval=4"
-    " attention.recurrent_layers=~full_attention_interval cohere2/rope.scaling.type=none ";
+    " attention.recurrent_layers=~full_attention_interval cohere2/rope.scaling.type=none"
+    " cohere2moe/rope.scaling.type=none cohere2moe/attention.sliding_window_pattern=!4"
+    " laguna/attention.sliding_window_pattern=!4 laguna/attention.sliding_window=0"
+    " phimoe/attention.sliding_window=0 qwen2vl/attention.layer_norm_rms_epsilon=0"
+    " attention.key_length_swa=attention.key_length rope.scaling.attn_factor=1"
+    " attention.value_length_swa=attention.value_length rope.scaling.finetuned=*"
+    " rope.dimension_count_swa=rope.dimension_count swiglu_clamp_exp=0 swiglu_clamp_shexp=0"
+    " mistral3/rope.scaling.yarn_log_multiplier=0 mistral3/attention.temperature_scale=0"
+    " kda.safe_gate=1 feed_forward_length=* bailingmoe3/attention.value_length=*"
+    " deepseek2/attention.value_length=* hy_v4/attention.value_length=*"
+    " nemotron_h/rope.dimension_count=* nemotron_h_moe/rope.dimension_count=* ";
 
 // The kind of `key` in `list`; 0: it is not there.
 char kind_in(std::string_view list, std::string_view key) {
@@ -239,38 +250,49 @@ double number_of_text(const Checkpoint& file, std::string_view text) {
   return whole != nullptr ? static_cast<double>(*whole) : real != nullptr ? *real : 0;
 }
 
-// A flag a block: set but for each `step`th, and for those of multi-token prediction.
-MetaValue flags_of_blocks(const Checkpoint& file, uint64_t step) {
+// A flag a block: set but for one of each `step`, the last one or the first, and for those of
+// multi-token prediction.
+MetaValue flags_of_blocks(const Checkpoint& file, uint64_t step, bool is_first) {
   const auto count = [&](const char* name) {
     return std::min(static_cast<uint64_t>(number_of_text(file, name)), kMaxModelLayers);
   };
   const uint64_t blocks = count("block_count"), nextn = count("nextn_predict_layers");
   std::vector<bool> flags;
-  for (uint64_t i = 0; i < blocks; ++i) flags.push_back(i + nextn < blocks && (i + 1) % step != 0);
+  for (uint64_t i = 0; i < blocks; ++i) {
+    flags.push_back(i + nextn < blocks && (i + (is_first ? 0 : 1)) % step != 0);
+  }
   return MetaValue::array(make_bool_array(flags));
+}
+
+// The VALUE of `key` in kAbsentValues; empty if it has none.
+std::string_view absent_rule(std::string_view architecture, std::string_view key) {
+  if (!key.starts_with(architecture) || key.size() <= architecture.size()) return {};
+  const std::string_view name = key.substr(architecture.size() + 1);
+  for (const std::string& start :
+       {fmt::format("{}/{}=", architecture, name), fmt::format("{}=", name)}) {
+    if (const auto found = words_after(kAbsentValues, start); !found.empty()) return found[0];
+  }
+  return {};
 }
 
 }  // namespace
 
+bool computes_without(std::string_view architecture, std::string_view key) {
+  return absent_rule(architecture, key) == "*";
+}
+
 std::optional<MetaValue> absent_gguf_value(const Checkpoint& file, std::string_view key) {
   const std::string_view architecture = file.metadata.architecture();
   const auto known = find_gguf_key(architecture, key);
-  if (!known || !key.starts_with(architecture)) return std::nullopt;
-  const std::string_view name = key.substr(architecture.size() + 1);
-  for (const std::string& start :
-       {fmt::format("{}/{}=", architecture, name), fmt::format("{}=", name)}) {
-    const auto found = words_after(kAbsentValues, start);
-    if (found.empty()) continue;
-    if (known->type == MetaType::kText) return MetaValue::text(std::string(found[0]));
-    const bool is_list = found[0].starts_with('~');
-    const double number = number_of_text(file, found[0].substr(is_list ? 1 : 0));
-    if (is_list && number >= 1) return flags_of_blocks(file, static_cast<uint64_t>(number));
-    const bool is_zero = found[0] == "0";
-    if (is_list || (number == 0 && !is_zero)) return std::nullopt;
-    if (known->type == MetaType::kF32) return MetaValue::f32(number);
-    return MetaValue{known->type, static_cast<uint64_t>(number)};
-  }
-  return std::nullopt;
+  const std::string_view rule = absent_rule(architecture, key);
+  if (!known || rule.empty() || rule == "*") return std::nullopt;
+  if (known->type == MetaType::kText) return MetaValue::text(std::string(rule));
+  const bool is_first = rule.starts_with('!'), is_list = is_first || rule.starts_with('~');
+  const double number = number_of_text(file, rule.substr(is_list ? 1 : 0));
+  if (is_list && number >= 1) return flags_of_blocks(file, static_cast<uint64_t>(number), is_first);
+  if (is_list || (number == 0 && rule != "0")) return std::nullopt;
+  if (known->type == MetaType::kF32) return MetaValue::f32(number);
+  return MetaValue{known->type, static_cast<uint64_t>(number)};
 }
 
 namespace {

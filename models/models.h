@@ -495,6 +495,8 @@ std::optional<GgufKey> find_gguf_key(std::string_view architecture, std::string_
 // The value that llama.cpp uses if `file` lacks the key, or that follows from its tensors; nullopt
 // if no value is known or llama.cpp rejects the file.
 std::optional<MetaValue> absent_gguf_value(const Checkpoint& file, std::string_view key);
+// Whether llama.cpp reads the key without computing anything with it, so that it may be absent.
+bool computes_without(std::string_view architecture, std::string_view key);
 // The key that was probably meant where find_gguf_key knows none. Certain: `key` lacks only the
 // architecture's name in front.
 struct KeySuggestion {

@@ -404,4 +404,5 @@ def main():
     return counts["no record"] != 0 or counts["cases"] == 0 or max(counts["false yes"], counts["false no"]) > limit
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

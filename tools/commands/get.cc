@@ -119,6 +119,8 @@ Status add_file_answers(const TypedGet& typed, const DocumentKey& at, Answers& o
 Result<Answers> document_answers(const TypedGet& typed) {
   Checkpoint checkpoint;
   CKPT_ASSIGN(checkpoint.documents, read_documents(typed.path, typed.reading));
+  CKPT_ASSIGN(auto index, read_index_document(typed.path, typed.reading));
+  if (index) checkpoint.set_document(std::move(*index));
   Answers out;
   bool has_settings = false;
   for (const char* name : {"config.json", "generation_config.json"}) {

@@ -13,6 +13,7 @@
 #include "core/base/words.h"
 #include "transforms/from_gguf/config_fields.h"
 #include "transforms/from_gguf/folder.h"
+#include "transforms/to_gguf/keys.h"
 
 namespace ckpt {
 namespace {
@@ -231,6 +232,11 @@ class ConfigReader {
           rope_[std::string(rule.fields)] = json_of(MetaValue::f32(*tenth * 10));
         }
         return;
+      case KeySource::kLongRopeAttention:
+        if (file_.find_tensor("rope_factors_long.weight") != nullptr) {
+          rope_[kAttentionFactor] = json_of(value);
+        }
+        return;
       case KeySource::kDeepstack: {
         JsonValue layers = JsonValue::array();
         for (uint64_t i = 0; i < std::min(count.value_or(0), kMaxModelLayers); ++i) {
@@ -289,25 +295,29 @@ class ConfigReader {
     }
   }
 
-  // Sets llama.cpp's value if the class would use its own default, or null if neither has one.
+  // Sets the value that llama.cpp takes then, if the family's own row or a default of the class
+  // says that the class has the field; null if the class has a default and llama.cpp takes nothing.
   void take_absent(const KeyRule& rule) {
     if (rule.source == KeySource::kFieldIfTrue) config_[std::string(rule.fields)] = false;
     if (rule.source == KeySource::kFieldIfTrue) return;
-    const auto absent = absent_gguf_value(file_, fmt::format("{}.{}", family_.name, rule.key));
-    constexpr KeySource kOwnDefaults[] = {KeySource::kSlidingLayers,  KeySource::kRecurrentLayers,
-                                          KeySource::kSlidingWindow,  KeySource::kPartialRotary,
-                                          KeySource::kPartialHidden, KeySource::kRotaryPart};
-    const bool has_own = std::ranges::find(kOwnDefaults, rule.source) != std::end(kOwnDefaults);
-    if (absent && has_own) return take_value(rule, *absent);
+    const bool is_sliding_base = rule.source == KeySource::kRopeBaseSliding;
     const std::string field = rule.source == KeySource::kRopeBase ? "rope_theta"
-                              : rule.source == KeySource::kRopeBaseSliding
-                                  ? "rope_local_base_freq"
-                                  : field_of(rule.fields);
+                              : is_sliding_base                   ? "rope_local_base_freq"
+                                                                  : field_of(rule.fields);
+    const std::string_view kind = is_sliding_base ? "sliding_attention" : "rope_theta";
+    bool has_default = (is_sliding_base || rule.source == KeySource::kRopeBase) &&
+                       family_.rope.by_default.find(kind) != std::string_view::npos;
+    bool is_null = false;
     for (const ClassDefault& row : family_.defaults) {
       if (row.field != field || row.read_by == ReadBy::kShapes) continue;
-      if (absent) return take_value(rule, *absent);
-      if (rule.source == KeySource::kField && row.unless == field) config_[field] = nullptr;
+      has_default = true;
+      is_null = is_null || (rule.source == KeySource::kField && row.unless == field);
     }
+    const bool is_common = &rule >= kCommonKeys.data() && &rule <= &kCommonKeys.back();
+    if (!has_default && (is_common || is_sliding_base)) return;
+    const auto absent = absent_gguf_value(file_, fmt::format("{}.{}", family_.name, rule.key));
+    if (absent) return take_value(rule, *absent);
+    if (is_null) config_[field] = nullptr;
   }
 
   // Handles "hidden_size", "a*b" and "a+b"; all else follows from other fields.

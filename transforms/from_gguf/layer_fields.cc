@@ -187,9 +187,11 @@ bool take_layer_list(const KeyRule& rule, const MetaValue& value, const Family& 
       take_counts_of_layers(rule, numbers, layers, config);
       return true;
     case KeySource::kLimits:
-      if (numbers.empty()) return true;
-      config[std::string(rule.fields)] =
-          rule.type == MetaType::kArray ? JsonValue(numbers) : JsonValue(numbers[0]);
+      if (rule.type != MetaType::kArray) {
+        config[std::string(rule.fields)] = numbers.empty() ? json_of(value) : JsonValue(numbers[0]);
+      } else if (!numbers.empty()) {
+        config[std::string(rule.fields)] = numbers;
+      }
       return true;
     case KeySource::kWholeList:
       config[std::string(rule.fields)] = counts_in(numbers, numbers.size());

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "transforms/from_gguf/config_fields.h"
+#include "transforms/to_gguf/keys.h"
 
 namespace ckpt {
 namespace {
@@ -75,6 +76,17 @@ Status add_list(const Checkpoint& file, const char* name, const char* field, Jso
   return {};
 }
 
+// The context of training, which longrope needs.
+void add_original_context(const Checkpoint& file, const Family& family, JsonValue& rope) {
+  constexpr const char* kOriginal = "original_max_position_embeddings";
+  const std::string* type = text_of(rope, "rope_type");
+  if (type == nullptr || *type != "longrope" || rope.contains(kOriginal)) return;
+  const std::string key = fmt::format("{}.rope.scaling.original_context_length", family.name);
+  const MetaValue* found = file.metadata.find(key);
+  const auto context = found == nullptr ? absent_gguf_value(file, key) : std::optional(*found);
+  if (context) rope[kOriginal] = json_of(*context);
+}
+
 // Sets the share of a head that rotates: divisors of the rest are so large that it stays fixed.
 void add_turned_share(const std::vector<float>& divisors, JsonValue& rope) {
   const auto turned = std::ranges::count(divisors, 1.0f);
@@ -107,16 +119,13 @@ void take_rope_scaling(const Checkpoint& file, const Family& family, JsonValue& 
       {"factor", "factor"},
       {"original_context_length", "original_max_position_embeddings"},
       {"yarn_ext_factor", "extrapolation_factor"},
-      {"yarn_attn_factor", "attention_factor"},
+      {"yarn_attn_factor", kAttentionFactor},
       {"yarn_beta_fast", "beta_fast"},
       {"yarn_beta_slow", "beta_slow"},
   };
   for (const auto& [name, field] : kRows) {
     if (const MetaValue* value = key(name)) rope[field] = json_of(*value);
   }
-  constexpr const char* kOriginal = "original_max_position_embeddings";
-  if (rope["rope_type"] != "longrope" || rope.contains(kOriginal)) return;
-  if (const auto context = absent("original_context_length")) rope[kOriginal] = json_of(*context);
 }
 
 void take_rope_sections(const MetaValue& value, JsonValue& rope) {
@@ -184,7 +193,14 @@ void finish_rope(const Family& family, JsonValue& rope, JsonValue& config) {
   // Phi3Config sets the top-level field to 4096 if it is only in the dictionary.
   const bool is_long = is_scaled && rope["rope_type"] == "longrope";
   if (is_long && rope.contains("original_max_position_embeddings")) {
-    config["original_max_position_embeddings"] = rope["original_max_position_embeddings"];
+    const JsonValue& original = rope["original_max_position_embeddings"];
+    config["original_max_position_embeddings"] = original;
+    const double usual = long_rope_attention(
+        number(known(config, "max_position_embeddings")).value_or(0), number(original).value_or(0));
+    const auto factor = number(known(rope, kAttentionFactor));
+    if (factor && static_cast<float>(*factor) == static_cast<float>(usual)) {
+      rope.erase(kAttentionFactor);  // the class computes it
+    }
   }
   if (is_scaled) config["rope_scaling"] = rope;
   // Olmo3Config expects no parameters, or parameters for two kinds of attention.
@@ -198,6 +214,7 @@ Status add_rope_rule(const Checkpoint& file, const Family& family, JsonValue& ro
   CKPT_TRY(add_list(file, "rope_factors_long.weight", "long_factor", rope));
   CKPT_TRY(add_list(file, "rope_factors_short.weight", "short_factor", rope));
   if (rope.contains("long_factor")) rope["rope_type"] = "longrope";
+  add_original_context(file, family, rope);
   const Tensor* tensor = file.find_tensor("rope_freqs.weight");
   if (tensor == nullptr) return {};
   CKPT_ASSIGN(std::vector<float> divisors, read_values(*tensor, kMaxFactors));

@@ -186,6 +186,10 @@ std::string text_of_value(const MetaValue* value) {
   return json_of(*value).dump();
 }
 
+std::string taken_instead(const std::optional<MetaValue>& absent) {
+  return absent ? fmt::format(" (llama.cpp takes {})", text_of_value(&*absent)) : "";
+}
+
 // Whether two values are equal; a list may repeat one number for each layer.
 bool says(const MetaValue& found, const MetaValue& made) {
   const JsonValue number = json_of(made);
@@ -229,21 +233,20 @@ Status check_keys(const Checkpoint& file, const Checkpoint& folder, MadeFrom sou
     if (are_one && found->type != made_value->type) {
       return corrupt("key '{}' is {}; expected {}", key, name(found->type), name(made_value->type));
     }
-    return unsupported("key '{}' is {} in the file; a configuration made from it gives {}", key,
-                       text_of_value(found), text_of_value(made_value));
+    const auto taken = found == nullptr ? absent_gguf_value(file, key) : std::nullopt;
+    return unsupported("key '{}' is {} in the file{}; a configuration made from it gives {}", key,
+                       text_of_value(found), taken_instead(taken), text_of_value(made_value));
   };
   for (const MetaEntry& entry : made.entries) {
     if (!entry.key.starts_with(prefix)) continue;
     const MetaValue* found = file.metadata.find(entry.key);
     const auto absent = found == nullptr ? absent_gguf_value(file, entry.key) : std::nullopt;
     if (absent) found = &*absent;
-    // Where no tensor has this width, nothing reads it; where one has, shapes are compared.
-    if (found == nullptr && entry.key == prefix + "feed_forward_length") continue;
+    if (found == nullptr && computes_without(model.family->name, entry.key)) continue;
     const bool is_other = found == nullptr || !says(*found, entry.value);
     if (is_other && source == MadeFrom::kBase && file.metadata.find(entry.key) == nullptr) {
-      forward.of_base.push_back(
-          fmt::format("{} {}{}", entry.key, text_of_value(&entry.value),
-                      absent ? fmt::format(" (llama.cpp takes {})", text_of_value(found)) : ""));
+      forward.of_base.push_back(fmt::format("{} {}{}", entry.key, text_of_value(&entry.value),
+                                            taken_instead(absent)));
       continue;
     }
     if (is_other) return differs(entry.key, &entry.value);

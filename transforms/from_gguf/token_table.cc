@@ -19,6 +19,11 @@ const MetaArray* list_at(const Checkpoint& file, std::string_view name) {
   return file.metadata.find_array(fmt::format("tokenizer.ggml.{}", name));
 }
 
+// Whether converters filled up the vocabulary with the token.
+bool is_padding(const TokenTable& table, size_t id) {
+  return table.text(id) == fmt::format("[PAD{}]", id);
+}
+
 Status check_texts(const TokenTable& table) {
   std::unordered_set<std::string_view> seen;
   for (size_t id = 0; id < table.size(); ++id) {
@@ -77,6 +82,11 @@ Result<TokenTable> read_token_table(const Checkpoint& file) {
       out.scores.push_back(static_cast<float>(number_at(*scores, id)));
     }
   }
+  // Converters of 2024 gave such tokens the type of unknown ones.
+  for (size_t id = 0; id < out.size(); ++id) {
+    const bool is_unused = out.type(id) == TokenType::kUnknown && is_padding(out, id);
+    if (is_unused) out.types[id] = static_cast<int32_t>(TokenType::kUnused);
+  }
   if (const MetaArray* merges = list_at(file, "merges")) out.merges = merges->texts;
   CKPT_TRY(check_texts(out));
   return out;
@@ -120,10 +130,9 @@ std::optional<uint64_t> unknown_piece(const Checkpoint& file, const TokenTable& 
 size_t piece_count(const TokenTable& table) {
   size_t count = table.size();
   while (count > 0) {
-    const TokenType type = table.type(count - 1);
-    const bool is_padding =
-        type == TokenType::kUnused && table.text(count - 1) == fmt::format("[PAD{}]", count - 1);
-    if (!is_outside_pieces_file(table, count - 1) && !is_padding) break;
+    const size_t id = count - 1;
+    const bool is_unused = table.type(id) == TokenType::kUnused && is_padding(table, id);
+    if (!is_outside_pieces_file(table, id) && !is_unused) break;
     --count;
   }
   return count;

@@ -12,7 +12,6 @@
 // Source: llama.cpp v0.5.0 src/llama-adapter.h (get_scale).
 #include <algorithm>
 
-#include "core/base/counted.h"
 #include "core/model/tensor_names.h"
 #include "core/model/transform.h"
 #include "models/models.h"
@@ -71,8 +70,8 @@ class AdapterToGguf {
       if (first != nullptr) firsts.emplace(first, &module);
     }
     for (const auto& [first, module] : firsts) CKPT_TRY(add_module(*module, type, out));
+    if (out.empty()) return no_effect(left_out_);
     if (left_out_.count() == 0) return out;
-    if (out.empty()) return no_gguf(left_out_.first(), "nothing, because it is of a tower,");
     context_.note("lora-to-gguf: {}, because llama.cpp reads adapters of the language model alone",
                   left_out_.text("modules of towers are left out"));
     return out;

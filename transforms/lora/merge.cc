@@ -22,7 +22,6 @@
 // two: PEFT would change both, which the adapter was not trained for.
 #include <algorithm>
 
-#include "core/base/counted.h"
 #include "core/chunks/evaluate.h"
 #include "core/chunks/written_source.h"
 #include "core/model/json_documents.h"
@@ -100,9 +99,7 @@ class LoraMerge {
       CKPT_TRY(apply(module));
     }
     if (tied_head != nullptr) CKPT_TRY(apply_to_embeddings(*tied_head));
-    if (weights_.added() + replaced_ == 0) {
-      return corrupt("nothing in it changes a tensor of the model");
-    }
+    if (weights_.added() + replaced_ == 0) return no_effect(absent_);
     note_unknown_order();
     if (absent_.count() > 0) {
       context_.note("lora: {}, because the model has no tower",

@@ -216,4 +216,12 @@ Status ModelWeights::merge_rows(Tensor& weight, uint64_t first, LowRankUpdate up
   return {};
 }
 
+Failure no_effect(const NameCount& left_out) {
+  if (left_out.count() == 0) return corrupt("nothing in it changes a tensor of the model");
+  return unsupported_hint(
+      "ckpt convert FOLDER mmproj.gguf --mmproj-only --step lora:from=ADAPTER, of the whole model",
+      "{}, which the language model does not have; expected one of its modules",
+      left_out.text("modules of towers are all that it changes"));
+}
+
 }  // namespace ckpt

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/counted.h"
 #include "core/computed/low_rank_source.h"
 #include "core/computed/row_change.h"
 #include "core/model/transform.h"
@@ -86,6 +87,10 @@ Status grow_vocabulary(const Adapter& adapter, Checkpoint& model, ModelWeights& 
 // kUnsupported: not stored floats.
 Status replace_token_rows(const Adapter& adapter, const AdapterModule& module, const Tensor& values,
                           Tensor& weight);
+
+// Reports that an adapter changes nothing, because all its modules are of towers (`left_out`), or
+// because it has none.
+Failure no_effect(const NameCount& left_out);
 
 // Whether `module` is the new head of a classifier (classifier.cc).
 bool is_of_classifier(const Adapter& adapter, const AdapterModule& module);

@@ -142,6 +142,11 @@ Result<uint64_t> partial_rotary_values(const Model& model) {
   return static_cast<uint64_t>(*part * static_cast<double>(hidden)) / heads;
 }
 
+double long_rope_attention(double longest, double original) {
+  const double scale = longest / original;
+  return scale > 1 ? std::sqrt(1 + std::log(scale) / std::log(original)) : 1.0;
+}
+
 Result<std::optional<double>> long_rope_attention(const Model& model) {
   if (!model.family->rope.is_long || !is_truthy(known(model.rope, "long_factor"))) {
     return std::optional<double>();
@@ -158,8 +163,8 @@ Result<std::optional<double>> long_rope_attention(const Model& model) {
     return corrupt("config.json: original_max_position_embeddings is {}; expected above 1",
                    original);
   }
-  const double scale = static_cast<double>(longest) / original;
-  return std::optional(scale > 1 ? std::sqrt(1 + std::log(scale) / std::log(original)) : 1.0);
+  if (const auto factor = number(known(model.rope, kAttentionFactor))) return factor;
+  return std::optional(long_rope_attention(static_cast<double>(longest), original));
 }
 
 Result<std::vector<RopeFactors>> rope_factors(const Model& model) {

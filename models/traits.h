@@ -149,7 +149,7 @@ struct Traits {
   // Parts of names of parameters that only transformers' class has. Servers and llama.cpp ignore
   // the field that enables them.
   StaticVector<std::string_view, 4> only_in_transformers = {};
-  StaticVector<RenamedPart, 2> vllm_names = {};
+  StaticVector<RenamedPart, 4> vllm_names = {};
   std::string_view tokenizer_class = {};      // chosen in transformers 5, whatever the folder says
   std::string_view processor_tokenizer = {};  // the one class that the processor takes in 4.57
 

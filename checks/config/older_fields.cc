@@ -9,11 +9,14 @@
 
 #include "checks/subject/subject.h"
 #include "core/base/find.h"
+#include "core/base/numbers.h"
 #include "core/base/words.h"
 #include "models/models.h"
 
 namespace ckpt {
 namespace {
+
+constexpr std::string_view kConfigPlace = "config.json: ";
 
 void check_both_ropes(const CheckContext& context) {
   const auto conflict =
@@ -104,6 +107,40 @@ void check_mergers(const CheckContext& context) {
                  "numbers; expected []");
 }
 
+// Reports fields that the server's class reads and that files may lack. The words of the profile
+// are TYPE:FIELD=VALUE, where VALUE may be another field, or TYPE:FIELD=OTHER/DEFAULT/WIDTH: the
+// file has the number under the name OTHER, and DEFAULT in its place loads if it divides WIDTH.
+void check_needed_fields(const CheckContext& context) {
+  const Subject& on = context.on;
+  for (std::string_view value : listed_for(context.profile, "needed fields", on.model_type)) {
+    std::string_view field = take_word(value, '=');
+    std::string path(field);
+    const JsonValue* level = &on.config;
+    if (field.find('.') != field.npos) {
+      const std::string_view part = take_word(field, '.');
+      level = part == "text_config" ? &on.text_config() : known(on.config, part);
+      if (part == "text_config") path = on.text_place(field).substr(kConfigPlace.size());
+      if (part == "vision_config" && !on.has_vision_tensors()) continue;
+    }
+    if (level == nullptr || known(*level, field) != nullptr) continue;
+    const std::string_view other = take_word(value, '/');
+    std::string_view usual = take_word(value, '/');
+    const JsonValue* declared = known(*level, other);
+    const std::string expected = declared == nullptr ? std::string(other) : declared->dump();
+    if (!usual.empty() && (declared == nullptr || expected == usual)) continue;
+    Fix fix = advised(kTakeConfig);
+    fix.step = fmt::format("config:set={}={}", path, expected);
+    const std::string found =
+        usual.empty() ? "absent or null, and this server needs it"
+                      : fmt::format("absent; this server takes {}, whatever {} says", usual, other);
+    const uint64_t count = take_leading<uint64_t>(usual).value_or(0);
+    const bool fits = count != 0 && whole(known(*level, value)).value_or(1) % count == 0;
+    context.report(fmt::format("{}{}", kConfigPlace, path),
+                   fmt::format("{}; expected {}", found, expected),
+                   fits ? std::optional(Severity::kUnsound) : std::nullopt, {}, std::move(fix));
+  }
+}
+
 constexpr Check kOlderFieldChecks[] = {
     {"C47", "rope_scaling and rope_parameters agree", "W: all",
      "answers get worse the longer the text is",
@@ -125,6 +162,9 @@ constexpr Check kOlderFieldChecks[] = {
      "serving-config"},
     {"C39", "Qwen3.5's tower has no mergers for deeper layers", "S: sglang",
      "loads, and answers about images are noise", "", check_mergers, "serving-config"},
+    {"C49", "fields that the server's class needs are there", "U: vllm*",
+     "object has no attribute '...'; AssertionError; or another number of heads", kTakeConfig,
+     check_needed_fields},
 };
 
 }  // namespace

@@ -15,8 +15,15 @@ bool has_reasoning(const Subject& on) {
   return file != nullptr && file->text().find("<think>") != std::string::npos;
 }
 
-std::string vllm_command(const Subject& on, const std::string& path) {
-  std::string out = fmt::format("vllm serve {}", path);
+std::string_view option_of_code(const Subject& on, const Profile& profile) {
+  const bool is_needed = needs_own_code(on, profile, "config.json") ||
+                         needs_own_code(on, profile, "tokenizer_config.json") ||
+                         has_tokens_by_own_code(on, profile);
+  return is_needed ? " --trust-remote-code" : "";
+}
+
+std::string vllm_command(const Subject& on, const Profile& profile, const std::string& path) {
+  std::string out = fmt::format("vllm serve {}{}", path, option_of_code(on, profile));
   if (known(on.config, "vision_config") != nullptr && !on.has_vision_tensors()) {
     out += " --language-model-only";
   }
@@ -27,8 +34,9 @@ std::string vllm_command(const Subject& on, const std::string& path) {
   return out;
 }
 
-std::string sglang_command(const Subject& on, const std::string& path) {
-  std::string out = fmt::format("python -m sglang.launch_server --model-path {}", path);
+std::string sglang_command(const Subject& on, const Profile& profile, const std::string& path) {
+  std::string out = fmt::format("python -m sglang.launch_server --model-path {}{}", path,
+                                option_of_code(on, profile));
   const Quantization* declared = on.quantization();
   if (declared != nullptr && declared->algo == "NVFP4") out += " --quantization modelopt_fp4";
   if (declared != nullptr && declared->algo == "FP8") out += " --quantization modelopt_fp8";
@@ -64,8 +72,8 @@ std::string serve_command(std::string_view name, const Checkpoint& checkpoint,
   if (profile->runs_llama_server() != (checkpoint.format == "gguf")) return {};
   const Subject on(checkpoint);
   switch (profile->program) {
-    case Program::kVllm: return vllm_command(on, path);
-    case Program::kSglang: return sglang_command(on, path);
+    case Program::kVllm: return vllm_command(on, *profile, path);
+    case Program::kSglang: return sglang_command(on, *profile, path);
     case Program::kTensorrt: return fmt::format("trtllm-serve {}", path);
     case Program::kLlamaCpp:
       return fmt::format("llama-server -m {}{}{}",

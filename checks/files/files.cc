@@ -141,14 +141,6 @@ void check_trainer(const CheckContext& context) {
   context.report("modelopt_state.pth", "a trainer's record of its quantizers");
 }
 
-// Whether the program needs this code because it has no class of its own.
-bool is_code_needed(const CheckContext& context, std::string_view document) {
-  if (document == "config.json") return !knows_model_type(context.profile, context.on.model_type);
-  const std::string* name = text_of(context.on.tokenizer_config, "tokenizer_class");
-  return document == "tokenizer_config.json" && name != nullptr &&
-         !knows_tokenizer_class(context.profile, *name);
-}
-
 // A program uses its own class, unless it must trust the folder's code.
 void check_code(const CheckContext& context) {
   const Checkpoint& checkpoint = context.on.checkpoint;
@@ -165,7 +157,8 @@ void check_code(const CheckContext& context) {
         fmt::format("{}: {}", document, document == "modules.json" ? "type" : "auto_map"),
         fmt::format("names code that is not in the folder: {}",
                     printable(fmt::format("{}", fmt::join(paths, ", ")))),
-        is_code_needed(context, document) ? std::optional(Severity::kUnloaded) : std::nullopt);
+        needs_own_code(context.on, context.profile, document) ? std::optional(Severity::kUnloaded)
+                                                              : std::nullopt);
   }
 }
 

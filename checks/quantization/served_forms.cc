@@ -45,15 +45,18 @@ bool is_judged(const Subject& on, const Profile& profile) {
 
 // The fix for lists of other methods; `what` tells what to do with the modules' names.
 Fix fix_for_lists(const Subject& on, std::string_view what) {
-  if (!has_lists(on)) return {"serving-config", {}, std::string(kAgain), false, 0};
+  // serving-config leaves the lists of MIXED_PRECISION as they are.
+  const bool is_mixed = on.quantization()->algo == "MIXED_PRECISION";
+  if (!has_lists(on))
+    return {is_mixed ? "mixed-to-nvfp4" : "serving-config", {}, std::string(kAgain), is_mixed, 0};
   return advised(fmt::format(fmt::runtime(what), on.quantization()->exclude_key), true);
 }
 
 // The fix for modules that no list can name. The layout of compressed-tensors leaves out heads,
 // which need no list then; otherwise all modules need one form.
-Fix fix_for_unlisted(const Subject& on, bool is_plain) {
+Fix fix_for_unlisted(const Subject& on, bool are_plain_heads) {
   const std::string& algo = on.quantization()->algo;
-  if (is_plain && !has_lists(on) && algo.find("NVFP4") != algo.npos) {
+  if (are_plain_heads && !has_lists(on) && algo.find("NVFP4") != algo.npos) {
     return {"nvfp4-layout:to=compressed-tensors", {}, {}, true, 0};
   }
   return advised(fmt::format("{}; in one form for all, because no list can name these", kAgain),
@@ -86,13 +89,14 @@ bool is_as_served(const Subject& on, const Module& module, const ServedModule& s
 void check_lists(const CheckContext& context) {
   if (!is_judged(context.on, context.profile)) return;
   Mismatch narrow, plain, codes;
-  bool is_unlisted = false;
+  bool is_unlisted = false, are_heads = true;
   const bool has_narrow = has_lists(context.on) && reads_as_codes(context.on);
   for (const auto& [name, served] : context.served) {
     for (const Module* shard : served.shards) {
       const bool is_forced = forced_plain(context.on, context.profile, name).has_value();  // Q14
       if (is_forced || served.is_partial || is_as_served(context.on, *shard, served)) continue;
       is_unlisted = is_unlisted || served.is_unlisted;
+      are_heads = are_heads && is_of_head(name);
       const bool is_of_q15 = is_of_head(name) && !runs_coded_heads(context.profile) &&
                              context.on.modules.contains(shard->name);
       if (shard->form != Form::kPlain && !is_of_q15) codes.add(shard->name);
@@ -105,7 +109,8 @@ void check_lists(const CheckContext& context) {
   const std::string place = context.on.quantizations.empty() ? std::string("config.json")
                                                              : context.on.quantization()->place;
   const auto fix = [&](bool is_plain, std::string_view what) {
-    return is_unlisted ? fix_for_unlisted(context.on, is_plain) : fix_for_lists(context.on, what);
+    return is_unlisted ? fix_for_unlisted(context.on, is_plain && are_heads)
+                       : fix_for_lists(context.on, what);
   };
   const Fix add = fix(true, "name these modules in '{}', or quantize them too");
   if (plain.count != 0) {

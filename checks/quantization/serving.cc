@@ -48,17 +48,20 @@ std::vector<Rename> renames(const Subject& on, const Profile& profile) {
 std::string module_name(std::string name, const Subject& on, const Profile& profile) {
   if (profile.program != Program::kVllm) return name;
   for (const RenamedPart& part : traits_of(on.model_type).vllm_names) {
-    if (!part.to.ends_with('.')) continue;
+    const bool is_join = !part.to.ends_with('.') && !part.to.ends_with(".experts");
+    const bool is_done = part.to.ends_with(part.from) && name.find(part.to) != name.npos;
+    if (is_join || is_done) continue;
     if (auto renamed = rename_part(name, part)) name = std::move(*renamed);
   }
   return name;
 }
 
+// Applies the first rule that fits the start of `name`, or any part if the rule begins with a dot.
 std::string renamed(std::string_view name, std::span<const Rename> rules) {
   for (const Rename& rule : rules) {
-    if (name.starts_with(rule.from)) {
-      return std::string(rule.to) + std::string(name.substr(rule.from.size()));
-    }
+    const size_t at = name.find(rule.from);
+    if (at == name.npos || (at != 0 && !rule.from.starts_with('.'))) continue;
+    return fmt::format("{}{}{}", name.substr(0, at), rule.to, name.substr(at + rule.from.size()));
   }
   return std::string(name);
 }
@@ -92,13 +95,21 @@ bool fuses_silently(const Subject& on, const Profile& profile) {
   return has_listed(profile, "silent joins", on.model_type, false);
 }
 
+// How the class, or that of the text part, begins the names of modules in place of the loader.
+std::vector<Rename> other_starts(const Subject& on, const Profile& profile) {
+  constexpr std::string_view kList = "other starts in lists";
+  auto out = renames_in(listed_for(profile, kList, on.model_class));
+  std::ranges::copy(renames_in(listed_for(profile, kList, on.text_type)), std::back_inserter(out));
+  return out;
+}
+
 // The name by which the server looks for a module in its lists. Some classes make a part without a
 // name, and some begin the names of layers otherwise than the loader, which also renames the lists.
 // No list of a file can name such modules.
 std::string name_in_lists(const Subject& on, const Profile& profile, const std::string& name) {
   const auto nameless = listed_for(profile, "parts without a name", on.model_class);
   if (std::ranges::count(nameless, last_word(name)) != 0) return "";
-  return renamed(name, renames_in(listed_for(profile, "other starts in lists", on.model_class)));
+  return renamed(name, other_starts(on, profile));
 }
 
 // The quantization section with the server's names.
@@ -137,11 +148,12 @@ class Statement {
   static std::vector<std::string> excluded(const Profile& profile, const Quantization& declared,
                                            const Subject& on) {
     const auto rules = renames(on, profile);
+    const bool are_mapped = !rules.empty() || !other_starts(on, profile).empty();
     std::vector<std::string> out;
     for (const std::string& entry : declared.exclude) {
       const bool is_tree = entry.size() >= 2 && entry.ends_with('*') && !entry.ends_with(".*");
       // A rule's "lm_head." matches only names below it, as the server's own prefixes do.
-      if (is_tree && !rules.empty() && profile.program == Program::kVllm) {
+      if (is_tree && are_mapped && profile.program == Program::kVllm) {
         out.push_back(renamed(entry.substr(0, entry.size() - 1), rules));
         out.push_back(renamed(entry.substr(0, entry.size() - 1) + ".*", rules));
       } else {

@@ -354,6 +354,13 @@ std::string head_not_checked(const Subject& on, const Profile& profile);
 std::string tokenizer_class_of_5(const Subject& on, const Profile& profile);
 // Whether that class uses only the file's vocabulary, and adds tokens from the other files.
 bool rebuilds_tokenizer(const Subject& on, const Profile& profile);
+// Whether the program reads what `document`, config.json or tokenizer_config.json, describes by
+// code that the document names, because its own transformers has no class for it.
+bool needs_own_code(const Subject& on, const Profile& profile, std::string_view document);
+// Whether such code is in the folder, and nothing else reads the vocabulary as the model was
+// trained with it. Some types get a tokenizer of transformers without it, which cuts texts by other
+// rules.
+bool has_tokens_by_own_code(const Subject& on, const Profile& profile);
 // Why the ids from that class are unknown; empty if they are known.
 std::string tokenizer_not_checked(const Subject& on, const Profile& profile);
 

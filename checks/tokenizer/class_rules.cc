@@ -13,6 +13,7 @@
 
 #include "checks/subject/subject.h"
 #include "core/base/words.h"
+#include "core/model/json_documents.h"
 #include "core/model/token_lists.h"
 
 namespace ckpt {
@@ -42,6 +43,22 @@ bool is_backend(std::string_view name) { return has_word(kBackends, name); }
 bool names_own_code(const JsonValue& config) {
   const JsonValue* map = known(config, "auto_map");
   return map != nullptr && (map->is_array() || known(*map, "AutoTokenizer") != nullptr);
+}
+
+// Whether the program's transformers has the class that tokenizer_config.json states.
+bool knows_stated_class(const Subject& on, const Profile& profile) {
+  const std::string* stated = text_of(on.tokenizer_config, "tokenizer_class");
+  const std::string_view name = stated == nullptr ? std::string_view() : *stated;
+  if (!profile.has_tokenizers_of_5()) return name.empty() || knows_tokenizer_class(profile, name);
+  const std::string section = fmt::format("tokenizer class {}", without_fast(name));
+  return is_backend(without_fast(name)) || profile.transformers().lists.contains(section);
+}
+
+// Whether transformers 5 has a tokenizer for the model type, taken in place of an unknown class.
+bool has_tokenizer_of_type(const Subject& on, const Profile& profile) {
+  const auto others = listed_for(profile, "configurations of other types", on.model_type);
+  const std::string_view type = others.empty() ? std::string_view(on.model_type) : others[0];
+  return profile.has_tokenizers_of_5() && !section_of(profile, "tokenizer class ", type).empty();
 }
 
 // Whether transformers 5 reads the folder's tokenizer.json for this program with a specific class.
@@ -221,6 +238,25 @@ constexpr Check kClassRuleChecks[] = {
 };
 
 }  // namespace
+
+bool needs_own_code(const Subject& on, const Profile& profile, std::string_view document) {
+  if (document == "tokenizer_config.json")
+    return names_own_code(on.tokenizer_config) && !knows_stated_class(on, profile) &&
+           !has_tokenizer_of_type(on, profile);
+  return document == "config.json" && known(on.config, "auto_map") != nullptr &&
+         !knows_model_type(profile, on.model_type);
+}
+
+bool has_tokens_by_own_code(const Subject& on, const Profile& profile) {
+  const auto& held = on.checkpoint.code_files;
+  const bool is_there =
+      held && std::ranges::all_of(named_code(on.checkpoint), [&](const NamedFile& file) {
+        return file.document != "tokenizer_config.json" ||
+               std::ranges::count(*held, file.path) != 0;
+      });
+  return is_there && names_own_code(on.tokenizer_config) && !knows_stated_class(on, profile) &&
+         !on.tokenizer.is_object();
+}
 
 std::string tokenizer_class_of_5(const Subject& on, const Profile& profile) {
   const bool keeps_all = is_true(on.tokenizer_config, "trust_remote_code");

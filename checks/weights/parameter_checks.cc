@@ -30,7 +30,8 @@ bool is_asked(const CheckContext& context, ModelPart part) {
   if (program == Program::kTransformers) {
     return part != ModelPart::kMtp && reads_weight_names(context);
   }
-  return part != ModelPart::kVision || !context.profile.runs_llama_server();
+  const bool is_left_out = program == Program::kVllm && !context.on.has_vision_tensors();  // C14
+  return part != ModelPart::kVision || !(is_left_out || context.profile.runs_llama_server());
 }
 
 // The findings of one check: one per severity, however many tensors there are.
@@ -364,9 +365,24 @@ void check_uncounted(const CheckContext& context) {
                  "KeyError: 'model.layers.2.eh_proj.weight'");
 }
 
+// Finds parameters that the class has, but that its loader passes over.
+void check_unfilled(const CheckContext& context) {
+  const auto parts = listed_for(context.profile, "parameters never filled", ruling_type(context));
+  FindingsBySeverity found;
+  for (const Tensor& tensor : context.on.checkpoint.tensors) {
+    if (!names_any(tensor.name, parts)) continue;
+    found.add(Severity::kUnsound, tensor.name, fmt::format("'{}'", tensor.name));
+  }
+  found.report(context, "tensor that this server's loader passes over, though the model needs it",
+               "tensors that this server's loader passes over, though the model needs them",
+               {"", "", "computes with zeros in their place: wrong answers without a word", ""},
+               advised("serve it with a program that reads them"));
+}
+
 void check_extra(const CheckContext& context) {
   if (!is_asked(context, ModelPart::kText)) return;
   check_uncounted(context);
+  check_unfilled(context);
   FindingsBySeverity found;
   found.can_drop = true;
   check_cache_scales(context, found);

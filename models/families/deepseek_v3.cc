@@ -453,7 +453,7 @@ const Family kMistral4 = with_latents({
     .name = "mistral4",
     .architectures = "Mistral4ForCausalLM",
     .model_types = "mistral4",
-    .traits = {.text = {.set = {kActivationSilu}}},
+    .traits = {.text = {.set = {kActivationSilu, kFloatRouter}}},
     .names = {kMlaNames, kMistral4Names, rows::kRoutedExpertNames, rows::kExpertNames,
               rows::kCommonNames},
     .defaults = kMistral4Defaults,

@@ -85,8 +85,9 @@ class Loader:
                 peer_missing(script, line.strip())
         sys.exit("the loader ended before it was ready")
 
-    def outcome(self, folder, text_only):
-        self.process.stdin.write(json.dumps({"folder": str(folder), "text_only": text_only}) + "\n")
+    def outcome(self, folder, text_only, trust=False):
+        asked = {"folder": str(folder), "text_only": text_only, "trust": trust}
+        self.process.stdin.write(json.dumps(asked) + "\n")
         self.process.stdin.flush()
         for line in self.process.stdout:
             if line.startswith("{"):
@@ -96,12 +97,26 @@ class Loader:
 
 # ---- the doctor --------------------------------------------------------------------------------
 
-def diagnosis(ckpt, folder, profile):
-    """loads (None: not checked), sound, and the checks that said no."""
+def said_of(ckpt, folder, profile):
+    """The objects that the doctor prints; a text where it ends otherwise."""
     done = subprocess.run([ckpt, "doctor", str(folder), "--for", profile, "--json"], capture_output=True, text=True)
     if done.returncode not in (0, 1, 3):  # 3: something was not checked
-        return False, False, [f"exit {done.returncode}: {done.stderr.strip()[:80]}"]
-    objects = [json.loads(line) for line in done.stdout.splitlines()]
+        return f"exit {done.returncode}: {done.stderr.strip()[:80]}"
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def must_trust(ckpt, folder, profile):
+    """True when the command that the doctor prints has the program run the folder's own code."""
+    objects = said_of(ckpt, folder, profile)
+    commands = [] if isinstance(objects, str) else [entry["command"] for entry in objects if entry["type"] == "serve"]
+    return any("--trust-remote-code" in command for command in commands)
+
+
+def diagnosis(ckpt, folder, profile):
+    """loads (None: not checked), sound, and the checks that said no."""
+    objects = said_of(ckpt, folder, profile)
+    if isinstance(objects, str):
+        return False, False, [objects]
     (found,) = [entry for entry in objects if entry["type"] == "verdict"]
     reasons = sorted({entry["check"] for entry in objects
                       if entry["type"] == "check" and entry["severity"] in ("unloaded", "unsound")})

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What `ckpt doctor --for sglang` says of a folder is what SGLang does with it: configuration, tokenizer, model, weights.
 
-usage: PYTHON sglang_agrees.py CKPT TESTDATA      PYTHON has sglang 0.5.12; exits 77, "peer missing", without it
+usage: PYTHON sglang_agrees.py CKPT TESTDATA      PYTHON has sglang 0.5.23; exits 77, "peer missing", without it
 
 Asked of: every family of testdata as it is, what --for sglang makes of those that are refused, and NVFP4 exports.
 No GPU is needed: weights are loaded as they would be on one, and no kernel runs. What SGLang cannot do without a GPU
@@ -25,6 +25,7 @@ try:
     from sglang.srt.layers.dp_attention import initialize_dp_attention
     from sglang.srt.layers.quantization import modelopt_quant
     from sglang.srt.model_loader.loader import DefaultModelLoader, _get_quantization_config, _initialize_model
+    from sglang.srt import runtime_context
     from sglang.srt.model_loader.utils import set_default_torch_dtype
     from sglang.srt.server_args import ServerArgs, set_global_server_args_for_scheduler
     from sglang.srt.utils.hf_transformers_utils import get_tokenizer
@@ -37,6 +38,12 @@ OF_THIS_MACHINE = ("NVIDIA driver", "attention backend", "mxfp4. Must be one of"
 CACHE = (".k_scale", ".v_scale")  # of keys and values; the server makes them where a checkpoint has none
 EXPORTED = ("cohere", "ernie45", "gemma", "gemma2", "gemma3", "glm4", "granite", "granite4", "lfm2", "llama-spm", "ministral3",
             "mistral3", "olmo", "olmo2", "phi3", "qwen25-vl", "qwen3-vl", "seed-oss", "smollm3", "stablelm", "starcoder2")
+
+
+def alone_in_its_group():
+    """What the launcher tells each process of its place."""
+    ranks = [name for name in runtime_context._parallel_fields() if name.endswith("_rank")]
+    runtime_context.get_parallel().override_permanently(**dict.fromkeys(ranks, 0))
 
 
 def mark(model):
@@ -57,15 +64,17 @@ def is_marked(parameter):
 def answer_of(folder):
     """"" when every step passes and every parameter is filled; else what SGLang says, with the place in its code."""
     try:
-        arguments = ServerArgs(model_path=str(folder), device="cpu", attention_backend="torch_native", disable_cuda_graph=True)
+        arguments = ServerArgs(model_path=str(folder), device="cpu", attention_backend="torch_native", disable_cuda_graph=True,
+                               disable_radix_cache=True)  # a cache of states of Mamba needs a GPU
         set_global_server_args_for_scheduler(arguments)
+        alone_in_its_group()
         config = ModelConfig.from_server_args(arguments)
         for level in (config.hf_config, getattr(config.hf_config, "text_config", None)):
             if hasattr(level, "linear_num_value_heads"):  # the launcher sets these on a CPU
                 level.linear_num_value_heads_cpu = level.linear_num_value_heads
                 level.linear_num_key_heads_cpu = level.linear_num_key_heads
         get_tokenizer(str(folder), trust_remote_code=True)
-        initialize_dp_attention(arguments, config)
+        initialize_dp_attention(arguments)
         load_config = LoadConfig()
         with set_default_torch_dtype(torch.bfloat16):
             model = _initialize_model(config, load_config, _get_quantization_config(config, load_config))
@@ -118,7 +127,7 @@ def main(ckpt, testdata):
         set_global_server_args_for_scheduler(ServerArgs(model_path=str(first), device="cpu", attention_backend="torch_native"))
         init_distributed_environment(backend="gloo", world_size=1, rank=0, local_rank=0,
                                      distributed_init_method=f"file://{work}/store")
-        initialize_model_parallel(1)
+        initialize_model_parallel()
         for what, folder in folders(ckpt, testdata, work):
             says = answer_of(folder)
             if any(text in says for text in OF_THIS_MACHINE):

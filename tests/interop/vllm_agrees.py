@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 
-from doctor_mutations import Loader, diagnosis, judged
+from doctor_mutations import Loader, diagnosis, judged, must_trust
 from make_exports import has_tower, header_of, peer_missing, write_amax
 
 # Complete models in addition to the families.
@@ -112,7 +112,7 @@ class Run:
         """(what it is, vLLM's answer, the doctor's, the name of the difference)."""
         loader = self.loaders.get()
         try:
-            said = loader.outcome(folder, is_text_of_wrapper(folder))
+            said = loader.outcome(folder, is_text_of_wrapper(folder), must_trust(self.ckpt, folder, self.profile))
         finally:
             self.loaders.put(loader)
         loads, sound, reasons = diagnosis(self.ckpt, folder, self.profile)

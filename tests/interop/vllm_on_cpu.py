@@ -93,7 +93,8 @@ def replace_everywhere(name, made):
 ORACLES = (("nvfp4", "NvFp4MoeBackend", ("EMULATION", "MARLIN"), "select_nvfp4_moe_backend"),
            ("mxfp4", "Mxfp4MoeBackend", ("EMULATION", "MARLIN"), "select_mxfp4_moe_backend"),
            ("int_wna16", "WNA16MoEBackend", ("EMULATION", "MARLIN"), "select_wna16_moe_backend"),
-           ("fp8", "Fp8MoeBackend", ("TRITON",), "select_fp8_moe_backend"))
+           ("fp8", "Fp8MoeBackend", ("TRITON",), "select_fp8_moe_backend"),
+           ("unquantized", "UnquantizedMoeBackend", ("TRITON",), "select_unquantized_moe_backend"))
 
 
 def choose_emulated_experts():

@@ -3,7 +3,7 @@
 
 usage: PYTHON vllm_outcomes.py [WARM_FOLDER...]     PYTHON has vllm; exits 77, "peer missing", without it
 
-Reads lines of JSON, {"folder": ..., "text_only": true|false}, and answers each with one:
+Reads lines of JSON, {"folder": ..., "text_only": true|false, "trust": true|false}, and answers each with one:
     {"outcome": "loads" | "unfilled" | "refuses" | "cannot say", "at": STAGE, "says": TEXT}
 "ready VERSION" comes first. "unfilled": every step passes and parameters are left as they were made. "cannot say":
 what stops it is this machine.
@@ -34,7 +34,7 @@ except ImportError as error:
     print(f"peer missing: vllm ({error})")
     sys.exit(77)
 
-OF_THIS_MACHINE = ("CPU_ATTN", "Please install", "CUDA", "No module named")
+OF_THIS_MACHINE = ("CPU_ATTN", "Please install", "CUDA", "NVIDIA driver", "No module named")
 CASE_SECONDS = 120
 BYTES = (torch.uint8, torch.int8, torch.float8_e4m3fn)
 MARK = 0xA7
@@ -97,15 +97,18 @@ def unfilled(model, loaded, stored):
     unused = set(dropped(model))
     filled = {id(parameter) for name, parameter in model.named_parameters(remove_duplicate=False) if name in loaded}
     return sorted(name for name, parameter in model.named_parameters() if not name.endswith(CACHE) and name not in unused
+                  and not parameter.is_meta  # a tower that --language-model-only leaves out
                   and (id(parameter) not in filled or is_marked(name, parameter, stored)))
 
 
-def outcome(folder, text_only):
+def outcome(folder, text_only, trust):
     options = {"language_model_only": True} if text_only else {}
+    if trust:
+        options["trust_remote_code"] = True
     whole = stage("config", lambda: EngineArgs(model=folder, **options).create_engine_config())
     config = whole.model_config
     stage("config", config.get_diff_sampling_param)
-    stage("tokenizer", lambda: get_tokenizer(folder))
+    stage("tokenizer", lambda: get_tokenizer(folder, trust_remote_code=trust))
     with set_current_vllm_config(whole):
         torch.set_default_dtype(config.dtype)
         model = stage("model", lambda: initialize_model(vllm_config=whole))
@@ -130,16 +133,16 @@ def outcome(folder, text_only):
     return {"outcome": "loads", "at": "", "says": type(model).__name__}
 
 
-def said(folder, text_only):
+def said(folder, text_only, trust=False):
     try:
-        return outcome(folder, text_only)
+        return outcome(folder, text_only, trust)
     except Refusal as refusal:
         at, text = refusal.args
         is_here = any(word in text for word in OF_THIS_MACHINE)
         return {"outcome": "cannot say" if is_here else "refuses", "at": at, "says": " ".join(text.split())[:300]}
 
 
-def in_a_fork(folder, text_only):
+def in_a_fork(folder, text_only, trust):
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -148,7 +151,7 @@ def in_a_fork(folder, text_only):
         os.dup2(silence, 1)
         if not os.environ.get("CKPT_LOADER_TALKS"):
             os.dup2(silence, 2)
-        os.write(writer, json.dumps(said(folder, text_only)).encode())
+        os.write(writer, json.dumps(said(folder, text_only, trust)).encode())
         os._exit(0)
     os.close(writer)
     ready, _, _ = select.select([reader], [], [], CASE_SECONDS)
@@ -176,7 +179,7 @@ def main(warm):
         print(f"ready {vllm.__version__}", flush=True)
         for line in sys.stdin:
             asked = json.loads(line)
-            print(json.dumps(in_a_fork(asked["folder"], asked["text_only"])), flush=True)
+            print(json.dumps(in_a_fork(asked["folder"], asked["text_only"], asked.get("trust", False))), flush=True)
 
 
 if __name__ == "__main__":

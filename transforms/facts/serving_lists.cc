@@ -50,19 +50,21 @@ bool is_linear(const Tensor& tensor) {
 }
 
 // Returns vLLM's name of the module whose experts `tensor` stacks; empty for other tensors.
-std::string stack_of(const Tensor& tensor) {
+std::string stack_of(const Tensor& tensor, std::string_view model_type) {
   if (tensor.shape.size() != 3) return {};
   if (is_of_experts(tensor.name)) return std::string(experts_module(tensor.name));
   constexpr std::string_view kGranite = ".block_sparse_moe.";
   const size_t block = tensor.name.find(kGranite);
-  if (block == tensor.name.npos) return {};
-  return tensor.name.substr(0, block + kGranite.size()) + "experts";
+  if (block != tensor.name.npos)
+    return tensor.name.substr(0, block + kGranite.size()) + "experts";
+  const std::string other = other_name(module_of(tensor.name), model_type);
+  return other.ends_with(".experts") ? other : std::string();
 }
 
 Modules modules_of(const Checkpoint& checkpoint, std::string_view model_type) {
   Modules out;
   for (const Tensor& tensor : checkpoint.tensors) {
-    std::string name = stack_of(tensor);
+    std::string name = stack_of(tensor, model_type);
     if (name.empty()) {
       if (!tensor.name.ends_with(kWeight) || !is_linear(tensor)) continue;
       name = module_of(tensor.name);

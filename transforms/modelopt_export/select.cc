@@ -78,12 +78,16 @@ bool is_router(std::string_view module, const std::set<std::string, std::less<>>
   return expert_parents.count(module.substr(0, module.size() - word.size())) != 0;
 }
 
-// "….mlp." for all tensors called "….mlp.experts…".
+// "….mlp." for all tensors called "….mlp.experts…", "….moe." for stacks "….moe.up_proj.weight".
 std::set<std::string, std::less<>> find_expert_parents(const Checkpoint& checkpoint) {
   std::set<std::string, std::less<>> out;
   for (const Tensor& tensor : checkpoint.tensors) {
     const std::string_view stack = experts_module(tensor.name);
     if (!stack.empty()) out.insert(module_of(stack) + ".");
+    const std::string module = module_of(tensor.name);
+    const bool is_stack = tensor.shape.size() == 3 &&
+                          role_of_inputs(last_word(module)) == ProjectionRole::kMlp;
+    if (is_stack) out.insert(module_of(module) + ".");
   }
   return out;
 }

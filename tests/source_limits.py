@@ -25,7 +25,7 @@ TOKEN = re.compile(r"""
   | [A-Za-z_]\w* | [0-9](?:[\w.]|'[0-9a-fA-F])* | ->|:: | [^\s\w]""", re.X | re.S | re.M)
 NAMED = re.compile(r"(?<![\w./*<{}-])((?:[\w-]+/)*[a-z0-9][\w-]*\.(?:cc|h)|(?:%s)/[\w/-]+\.(?:py|sh|md|txt|cmake))\b(?![\w(])"
                    % "|".join(set(FOLDERS) - {"models"}))  # models/*.py are transformers' and vLLM's
-MODEL_LITERALS = 692
+MODEL_LITERALS = 639
 NAMES_OF_MODELS = re.compile(
     r"self_attn|\bmlp\b|[qkv]_proj|o_proj|gate_proj|up_proj|down_proj|gate_up|qkv|in_proj|out_proj|lm_head|embed_tokens"
     r"|experts|shared_expert|attn_[a-z]|ffn_|\bblk\.|token_embd|output_norm|vision_tower|language_model|\bvisual\b"

@@ -269,9 +269,12 @@ Result<SafetensorsIndex> read_index(const fs::path& folder, std::string_view nam
     return parse_index(text);
   };
   auto index = in(source->name(), read());
-  if (index || is_url(folder) || name != kIndexName) return index;
-  index.error().hint = fmt::format("rm {}, then ckpt patch {} --step reindex",
-                                   shell_path(source->name()), shell_path(folder.string()));
+  const bool is_other = is_url(folder) || name != kIndexName;
+  if (index || is_other || index.error().code != ErrorCode::kCorrupt) return index;
+  if (index.error().hint.empty()) {
+    index.error().hint = fmt::format("rm {}, then ckpt patch {} --step reindex",
+                                     shell_path(source->name()), shell_path(folder.string()));
+  }
   return index;
 }
 

@@ -90,8 +90,11 @@ def answer_of(folder):
 
 
 def doctor_says_yes(ckpt, folder):
+    """None: not checked."""
     result = subprocess.run([ckpt, "doctor", str(folder), "--for", "sglang", "--json"], capture_output=True, text=True)
-    assert result.returncode in (0, 1), f"{folder}: {result.stderr}"
+    assert result.returncode in (0, 1, 3), f"{folder}: {result.stderr}"
+    if result.returncode == 3:
+        return None
     said = result.stdout.replace(" ", "")
     return '"severity":"unloaded"' not in said and '"severity":"unsound"' not in said
 
@@ -101,7 +104,7 @@ def folders(ckpt, testdata, work):
     for source in sorted(pathlib.Path(testdata).glob("families/*/hf")):
         family = source.parent.name
         yield family, source
-        if not doctor_says_yes(ckpt, source):
+        if doctor_says_yes(ckpt, source) is False:
             made = pathlib.Path(work) / f"{family}-fixed"
             if subprocess.run([ckpt, "convert", "-q", source, made, "--for", "sglang"], capture_output=True).returncode == 0:
                 yield f"{family} --for sglang", made
@@ -133,10 +136,10 @@ def main(ckpt, testdata):
             if any(text in says for text in OF_THIS_MACHINE):
                 print(f"{what}: not to be asked here: {says[:100]}")
                 continue
-            asked += 1
             expected = doctor_says_yes(ckpt, folder)
-            print(f"{what}: {'loads' if not says else says[:150]}", flush=True)
-            if expected != (not says):
+            print(f"{what}: {'loads' if not says else says[:150]}{' (not checked)' * (expected is None)}", flush=True)
+            asked += expected is not None
+            if expected is not None and expected != (not says):
                 differ.append(f"{what}: the doctor says {'yes' if expected else 'no'}; SGLang {sglang.__version__}: {says or 'loads'}")
     print("\n".join(differ))
     assert asked > 20, f"{asked} folders could be asked"

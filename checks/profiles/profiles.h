@@ -23,6 +23,7 @@ inline constexpr std::string_view kTraits[] = {
     "ask_lists_for_joined_names",
     "ask_lists_for_w1_w2_w3",
     "choose_tokenizer_by_model_type",
+    "fill_all_scales_of_joined_matrices",
     "join_indexer_in_floats",
     "join_layers_of_mixed_lists",
     "keep_modules_without_group_in_floats",

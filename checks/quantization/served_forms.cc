@@ -46,17 +46,19 @@ bool is_judged(const Subject& on, const Profile& profile) {
 // The fix for lists of other methods; `what` tells what to do with the modules' names.
 Fix fix_for_lists(const Subject& on, std::string_view what) {
   // serving-config leaves the lists of MIXED_PRECISION as they are.
-  const bool is_mixed = on.quantization()->algo == "MIXED_PRECISION";
+  const Quantization* declared = on.quantization();
+  const bool is_mixed = declared != nullptr && declared->algo == "MIXED_PRECISION";
   if (!has_lists(on))
     return {is_mixed ? "mixed-to-nvfp4" : "serving-config", {}, std::string(kAgain), is_mixed, 0};
-  return advised(fmt::format(fmt::runtime(what), on.quantization()->exclude_key), true);
+  return advised(fmt::format(fmt::runtime(what), declared->exclude_key), true);
 }
 
 // The fix for modules that no list can name. The layout of compressed-tensors leaves out heads,
 // which need no list then; otherwise all modules need one form.
 Fix fix_for_unlisted(const Subject& on, bool are_plain_heads) {
-  const std::string& algo = on.quantization()->algo;
-  if (are_plain_heads && !has_lists(on) && algo.find("NVFP4") != algo.npos) {
+  const Quantization* declared = on.quantization();
+  const bool is_nvfp4 = declared != nullptr && declared->algo.find("NVFP4") != std::string::npos;
+  if (are_plain_heads && !has_lists(on) && is_nvfp4) {
     return {"nvfp4-layout:to=compressed-tensors", {}, {}, true, 0};
   }
   return advised(fmt::format("{}; in one form for all, because no list can name these", kAgain),
@@ -242,6 +244,7 @@ std::string joined_ending(const CheckContext& context, std::string_view name) {
 // (ModelOptFp4LinearMethod.create_weights), layers/linear.py (weight_loader_v2); vLLM 0.17.1
 // vllm/model_executor/layers/ of the same names.
 void check_joined_on_disk(const CheckContext& context, const Quantization& declared) {
+  if (context.does("fill_all_scales_of_joined_matrices")) return;
   Mismatch found;
   std::set<std::string> kept;
   Form form = Form::kNvfp4;

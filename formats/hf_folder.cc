@@ -115,8 +115,8 @@ Names of_the_model(Names files) {
   return files;
 }
 
-// The subfolders that hold a model's weights, such as the checkpoints of a trainer's run; the one
-// with the highest number is the last.
+// The subfolders that hold weights, such as the checkpoints of a training run, in the order of the
+// numbers in their names.
 Names subfolders_with_weights(const fs::path& folder, const Names& names) {
   Names out;
   for (const std::string& name : names) {

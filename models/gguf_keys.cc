@@ -119,7 +119,7 @@ constexpr std::string_view kKeysOfWriters =
 //   10000   this number                      #KEY    the length of the list KEY
 //   KEY     the value of another key         %NAME   the rows of the tensors called NAME
 //   V/V     one value divided by another     ~N      a list of flags, false for each Nth layer
-//   ^KEY    the square root of KEY           !N      the same for the first of each N layers
+//   ^KEY    the square root of KEY           !N      a list of flags, false for layers 0, N, 2 N
 //   *       any: llama.cpp computes nothing with the key
 //
 // llama.cpp treats experts without groups as one group. Sources: src/llama-model.cpp (load_hparams,
@@ -250,8 +250,8 @@ double number_of_text(const Checkpoint& file, std::string_view text) {
   return whole != nullptr ? static_cast<double>(*whole) : real != nullptr ? *real : 0;
 }
 
-// A flag a block: set but for one of each `step`, the last one or the first, and for those of
-// multi-token prediction.
+// A list with a flag for each block. The last block of each `step` is not set, or the first with
+// `is_first`; blocks for multi-token prediction are not set either.
 MetaValue flags_of_blocks(const Checkpoint& file, uint64_t step, bool is_first) {
   const auto count = [&](const char* name) {
     return std::min(static_cast<uint64_t>(number_of_text(file, name)), kMaxModelLayers);

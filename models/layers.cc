@@ -250,8 +250,8 @@ std::pair<uint64_t, uint64_t> attention_values(const auto& number, const Family&
   return {full, windowed};
 }
 
-// Whether the model has a decoder behind its encoder. Then the decoder's layers are those that
-// cache keys and values; what they keep of the encoder's text is not counted.
+// Whether the model has an encoder and a decoder. Only the decoder's layers cache keys and values
+// then. They also keep what they read from the encoder, which is not counted.
 bool has_decoder(const Family* table) {
   return table != nullptr && !table->decoder.layers.empty();
 }

@@ -62,7 +62,7 @@ enum class ModelPart : uint8_t { kText, kVision, kMtp };
 //             head, classifier            the class has a head; the class classifies texts
 //             nextn                       a layer behind the last, for multi-token prediction
 //             encoder, decoder            the stack that the layer belongs to
-//             in:FIELD                    the list FIELD has the layer's number, counted from 1
+//             in:FIELD                    the list FIELD contains the layer's number, from 1 on
 //             any other word              a field that is true
 //           and "optional": files may lack the parameter
 struct ParameterRule {
@@ -495,7 +495,7 @@ std::optional<GgufKey> find_gguf_key(std::string_view architecture, std::string_
 // The value that llama.cpp uses if `file` lacks the key, or that follows from its tensors; nullopt
 // if no value is known or llama.cpp rejects the file.
 std::optional<MetaValue> absent_gguf_value(const Checkpoint& file, std::string_view key);
-// Whether llama.cpp reads the key without computing anything with it, so that it may be absent.
+// Whether a file may lack the key because llama.cpp computes nothing with its value.
 bool computes_without(std::string_view architecture, std::string_view key);
 // The key that was probably meant where find_gguf_key knows none. Certain: `key` lacks only the
 // architecture's name in front.

@@ -107,9 +107,13 @@ void check_mergers(const CheckContext& context) {
                  "numbers; expected []");
 }
 
-// Reports fields that the server's class reads and that files may lack. The words of the profile
-// are TYPE:FIELD=VALUE, where VALUE may be another field, or TYPE:FIELD=OTHER/DEFAULT/WIDTH: the
-// file has the number under the name OTHER, and DEFAULT in its place loads if it divides WIDTH.
+// Reports fields that the server's class reads and that config.json lacks. The profile lists them:
+//
+//   TYPE:FIELD=VALUE                 the class cannot be made without FIELD; VALUE is what it
+//                                    should be, or the name of a field that has the value
+//   TYPE:FIELD=OTHER/DEFAULT/WIDTH   the file has the number as OTHER, which the class does not
+//                                    read: it takes DEFAULT. If DEFAULT divides the field WIDTH,
+//                                    the model loads and answers nonsense; otherwise it fails
 void check_needed_fields(const CheckContext& context) {
   const Subject& on = context.on;
   for (std::string_view value : listed_for(context.profile, "needed fields", on.model_type)) {

@@ -317,7 +317,7 @@ constexpr Check kServedChecks[] = {
     {"Q33", "the class reads quantized weights", "U: sglang",
      "'ModelOptFp4Config' object has no attribute 'get_cache_scale'",
      "serve the unquantized model, or with vLLM", check_class_of_floats},
-    {"Q34", "the scales of matrices stored joined are all filled", "S: vllm-tf4 sglang",
+    {"Q34", "the scales of matrices stored joined are all filled", "S: vllm* sglang",
      "noise, or not, from one start to the next: scales that nothing filled",
      "{again} --keep NAMES; or serve it with the current vLLM", stated<check_joined_on_disk>},
     {"Q32", "stacked experts are in a form that the server reads", "U: vllm* sglang llama.cpp",

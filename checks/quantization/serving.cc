@@ -95,7 +95,8 @@ bool fuses_silently(const Subject& on, const Profile& profile) {
   return has_listed(profile, "silent joins", on.model_type, false);
 }
 
-// How the class, or that of the text part, begins the names of modules in place of the loader.
+// The other names that the class, or the class of the text part, gives to the first parts of its
+// modules' names.
 std::vector<Rename> other_starts(const Subject& on, const Profile& profile) {
   constexpr std::string_view kList = "other starts in lists";
   auto out = renames_in(listed_for(profile, kList, on.model_class));
@@ -103,9 +104,9 @@ std::vector<Rename> other_starts(const Subject& on, const Profile& profile) {
   return out;
 }
 
-// The name by which the server looks for a module in its lists. Some classes make a part without a
-// name, and some begin the names of layers otherwise than the loader, which also renames the lists.
-// No list of a file can name such modules.
+// The name by which the server looks up a module in its lists; empty if its class makes the module
+// without a name. The server renames the entries of lists as it renames tensors. Some classes give
+// their layers yet another name, which no entry can have then.
 std::string name_in_lists(const Subject& on, const Profile& profile, const std::string& name) {
   const auto nameless = listed_for(profile, "parts without a name", on.model_class);
   if (std::ranges::count(nameless, last_word(name)) != 0) return "";

@@ -242,7 +242,7 @@ void Subject::read_quantizations() {
 void Subject::collect_modules() {
   for (const Tensor& tensor : checkpoint.tensors) {
     const std::string& name = tensor.name;
-    has_vision_ |= names_any(name, {"visual.", "vision_"});
+    has_vision_ |= is_of_tower(name);
     const size_t dot = name.rfind('.');
     const std::string_view word = last_word(name);
     const bool is_stack = !parts_of_stack(word).empty();

@@ -216,6 +216,7 @@ class Subject {
   bool is_embedding_model() const { return has_document("modules.json"); }
   // Found on the first call only: a large vocabulary takes longer than all other checks.
   const std::vector<TokenizerFault>& tokenizer_faults() const;
+  // Whether the weights hold a part of a tower or projector.
   bool has_vision_tensors() const { return has_vision_; }
   const Quantization* quantization() const {
     return quantizations.empty() ? nullptr : &quantizations.front();
@@ -354,12 +355,12 @@ std::string head_not_checked(const Subject& on, const Profile& profile);
 std::string tokenizer_class_of_5(const Subject& on, const Profile& profile);
 // Whether that class uses only the file's vocabulary, and adds tokens from the other files.
 bool rebuilds_tokenizer(const Subject& on, const Profile& profile);
-// Whether the program reads what `document`, config.json or tokenizer_config.json, describes by
-// code that the document names, because its own transformers has no class for it.
+// Whether the program needs code from the model's folder for `document`, which is config.json or
+// tokenizer_config.json: the document names such code, and the program's transformers has no class
+// of its own in its place.
 bool needs_own_code(const Subject& on, const Profile& profile, std::string_view document);
-// Whether such code is in the folder, and nothing else reads the vocabulary as the model was
-// trained with it. Some types get a tokenizer of transformers without it, which cuts texts by other
-// rules.
+// Whether only code in the model's folder cuts texts into the tokens that the model was trained on.
+// Without that code, transformers may take a tokenizer of its own, which cuts them differently.
 bool has_tokens_by_own_code(const Subject& on, const Profile& profile);
 // Why the ids from that class are unknown; empty if they are known.
 std::string tokenizer_not_checked(const Subject& on, const Profile& profile);

@@ -30,7 +30,8 @@ bool is_asked(const CheckContext& context, ModelPart part) {
   if (program == Program::kTransformers) {
     return part != ModelPart::kMtp && reads_weight_names(context);
   }
-  const bool is_left_out = program == Program::kVllm && !context.on.has_vision_tensors();  // C14
+  // vLLM then runs the language model alone, which check C14 reports.
+  const bool is_left_out = program == Program::kVllm && !context.on.has_vision_tensors();
   return part != ModelPart::kVision || !(is_left_out || context.profile.runs_llama_server());
 }
 

@@ -13,7 +13,6 @@ JsonPath json_path(std::string_view text) {
   if (is_pointer) text.remove_prefix(1);
   JsonPath path;
   for (;;) {
-    // In an index of shards the rest is one key, the name of a tensor.
     const bool is_tensor = !is_pointer && path.size() == 1 && path[0] == "weight_map";
     const size_t end =
         is_tensor ? text.size() : std::min(text.find(is_pointer ? '/' : '.'), text.size());

@@ -2,6 +2,7 @@
 //
 //   text_config.rope_theta     keys separated by dots; numbers index arrays
 //   /a.b/c                     a JSON pointer, for keys that contain dots
+//   weight_map.model.norm      all after weight_map is one key: in an index, the name of a tensor
 #pragma once
 
 #include <map>

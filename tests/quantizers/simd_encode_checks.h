@@ -122,7 +122,7 @@ class SimdEncoders : public testing::TestWithParam<SimdEncoder> {
     constexpr size_t kRowValues = 2048;
     constexpr size_t kRows = 12;
     std::vector<float> values(kRows * kRowValues);
-    const size_t wanted = is_long() ? 60'000'000 : 500'000;
+    const size_t wanted = is_long() ? 60'000'000 : 1'200'000;
     const size_t chunks = wanted / (weight_sets().size() * values.size()) + 1;
     for (const WeightSet& set : weight_sets()) {
       for (size_t chunk = 0; chunk < chunks && !HasFailure(); ++chunk) {

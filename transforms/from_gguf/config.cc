@@ -295,8 +295,9 @@ class ConfigReader {
     }
   }
 
-  // Sets the value that llama.cpp takes then, if the family's own row or a default of the class
-  // says that the class has the field; null if the class has a default and llama.cpp takes nothing.
+  // Sets the field of a key that the file lacks to the value that llama.cpp then uses. If there is
+  // none, the field becomes null where the class would otherwise use a default of its own. A field
+  // is left out if neither the family's own rows nor a default say that the class has it.
   void take_absent(const KeyRule& rule) {
     if (rule.source == KeySource::kFieldIfTrue) config_[std::string(rule.fields)] = false;
     if (rule.source == KeySource::kFieldIfTrue) return;
@@ -313,7 +314,8 @@ class ConfigReader {
       has_default = true;
       is_null = is_null || (rule.source == KeySource::kField && row.unless == field);
     }
-    const bool is_common = &rule >= kCommonKeys.data() && &rule <= &kCommonKeys.back();
+    const bool is_common =
+        std::ranges::any_of(kCommonKeys, [&](const KeyRule& each) { return &each == &rule; });
     if (!has_default && (is_common || is_sliding_base)) return;
     const auto absent = absent_gguf_value(file_, fmt::format("{}.{}", family_.name, rule.key));
     if (absent) return take_value(rule, *absent);

@@ -91,8 +91,8 @@ struct ReturnedTypes {
 Status return_tensors(const Checkpoint& file, const ReturnedTypes& as, ReturnedFolder& found,
                       const Context& context);
 
-// Whether a GGUF holds all that the family's folders have. Factors of products, and tables of whole
-// numbers, are not made again.
+// Whether a folder of the family can be made from a GGUF. It cannot if a GGUF stores the product of
+// two tensors instead of both, or a table of whole numbers in another type.
 bool turns_back(const Family& family);
 
 // The class for a model of `architecture`: its own, or for a wrapper

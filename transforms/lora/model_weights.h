@@ -88,8 +88,8 @@ Status grow_vocabulary(const Adapter& adapter, Checkpoint& model, ModelWeights& 
 Status replace_token_rows(const Adapter& adapter, const AdapterModule& module, const Tensor& values,
                           Tensor& weight);
 
-// Reports that an adapter changes nothing, because all its modules are of towers (`left_out`), or
-// because it has none.
+// The error for an adapter that changes no tensor of the model: all its modules belong to towers,
+// which `left_out` counts, or it has no modules.
 Failure no_effect(const NameCount& left_out);
 
 // Whether `module` is the new head of a classifier (classifier.cc).

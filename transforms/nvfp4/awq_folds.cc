@@ -118,8 +118,9 @@ class Finder {
     }
   }
 
-  // The scale of a column. The norm before and after folding gives it with 8 bits; this is used if
-  // it agrees with the scale found in the column, or if the column gives none.
+  // The scale of a column, for which there are two estimates. `now` / `before`, from the norm, has
+  // a precision of 8 bits. It is returned if it agrees with `column`, the estimate from weights, or
+  // if there is no such estimate; otherwise `column` is returned.
   float scale_of(NormFold& fold, double column, double now, double before) const {
     const bool one_plus = adds_one_to_norms(model_.model_type) && fold.state == FoldState::kRight;
     const double from_norm = (now + (one_plus ? 1 : 0)) / (before + (one_plus ? 1 : 0));

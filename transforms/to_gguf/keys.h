@@ -33,12 +33,13 @@ Result<std::vector<RopeFactors>> rope_factors(const Model& model);
 // The divisors of has_proportional_rope; empty for other families.
 Result<std::vector<float>> proportional_factors(const Model& model);
 
-// The field of rope parameters with the factor of attention, where it is not the usual one.
+// The field of rope parameters that replaces the usual factor of attention.
 inline constexpr const char* kAttentionFactor = "attention_factor";
 
 // The factor of attention for those divisors; nullopt for models without long_factor.
 Result<std::optional<double>> long_rope_attention(const Model& model);
-// The usual one for a context of `longest` tokens, where training had `original`.
+// The usual factor of attention for a context of `longest` tokens, for a model that was trained
+// with a context of `original` tokens.
 double long_rope_attention(double longest, double original);
 
 // The rotated share of a head from the field `name`; `otherwise` if it is absent. Fails: kCorrupt:

@@ -110,7 +110,8 @@ Status check_source(const Tensor& tensor, const Checkpoint& checkpoint, const Mo
       quantization_found(checkpoint, model));
 }
 
-// Whether the tensor need not be of floats: the family's rules omit it or write whole numbers.
+// Whether the tensor may hold other values than floats, because the GGUF does not have it or stores
+// it as whole numbers.
 bool may_be_no_float(const Model& model, std::string_view name) {
   const std::optional<Match> match = find_name_rule(*model.family, name);
   return match && (match->rule->to.empty() || match->rule->change == Change::kWholeNumbers);
@@ -142,7 +143,8 @@ std::set<uint64_t> draft_layers(const Checkpoint& checkpoint, const Model& model
 }
 
 // Counts the layers for multi-token prediction by config.json, even if their tensors are absent,
-// because llama.cpp does not need them. Nothing to do for a family that keeps none.
+// because llama.cpp does not need them. Families whose GGUFs have no such layers are left as they
+// are.
 Status count_nextn(bool keep_mtp, const std::set<uint64_t>& drafts, Model& model) {
   if (model.family->drafts.nextn != NextnLayers::kKept) return {};
   const bool is_nextn = model.field(kNextnCountField) != nullptr;

@@ -25,6 +25,7 @@
 #include "core/model/codec.h"
 #include "core/outputs/output_files.h"
 #include "core/resume/resume.h"
+#include "core/simd/sha256_each.h"
 
 namespace ckpt {
 namespace {
@@ -101,8 +102,29 @@ class Slots {
   unsigned free_;
 };
 
-// Of the memory for pieces that wait for a hash, for each file that is written at a time.
-constexpr uint64_t kPieceOfFileBytes = 6 << 20;
+// How the files of an output are written.
+struct FilesAtWork {
+  size_t hashed_together;  // by one core
+  unsigned parallel;       // written in parallel
+  uint64_t piece_bytes;    // at most
+};
+
+// Each core hashes as many files together as are fastest, as far as two pieces of each have room.
+FilesAtWork choose_files(const Plan& plan, uint64_t room_bytes, unsigned cores) {
+  constexpr uint64_t kMinBytes = 2 << 20;
+  uint64_t files = 1;
+  for (const Output& output : plan.outputs) {
+    files = std::max<uint64_t>(files, static_cast<uint64_t>(std::ranges::count_if(
+                                          output.layout.files, [](const OutputFile& file) {
+                                            return !file.extents.empty();
+                                          })));
+  }
+  const auto waiting = std::clamp<uint64_t>(room_bytes / (2 * kMinBytes), 1, files);
+  const auto together = std::clamp<uint64_t>(waiting / cores, 1, sha256_chains());
+  const auto parallel = std::min<uint64_t>(waiting, cores * together);
+  return {together, static_cast<unsigned>(parallel),
+          std::max(kMinBytes, room_bytes / (2 * parallel))};
+}
 
 // Memory of one thread.
 struct Worker {
@@ -188,13 +210,12 @@ class Engine {
     const bool reads_again = reads_twice(plan_);
     MemoryShares shares =
         share_memory(options_.memory_bytes, resident_bytes(), workers_, reads_again);
-    // As many hashes as cores compute, as far as pieces that wait for them have room.
-    const auto parallel_files = static_cast<unsigned>(
-        std::clamp<uint64_t>(shares.pieces_bytes / kPieceOfFileBytes, 1, threads_));
-    jobs_ = cut(plan_, {chunk_bytes(shares, readers_, options_.chunk_bytes), parallel_files});
+    const FilesAtWork files = choose_files(plan_, shares.pieces_bytes, threads_);
+    const uint64_t wanted_bytes = std::min(options_.chunk_bytes, files.piece_bytes);
+    jobs_ = cut(plan_, {chunk_bytes(shares, readers_, wanted_bytes), files.parallel});
     // The jobs are there as well.
     shares = share_memory(options_.memory_bytes, resident_bytes(), workers_, reads_again);
-    files_.limit_memory(shares.buffers_bytes, shares.pieces_bytes);
+    files_.set_limits(shares.buffers_bytes, shares.pieces_bytes, files.hashed_together);
     gate_.emplace(shares.tasks_bytes);
     if (is_share()) {
       take_share(jobs_, plan_, options_.resume.share_number, options_.resume.share_count);
@@ -274,6 +295,9 @@ class Engine {
       gate_->end(turn);
     }
     read_bytes_ += worker.read_bytes;
+    if (Status status = files_.hash_waiting(); !status) {
+      failed(jobs_.tasks.size(), std::move(status.error()));
+    }
   }
 
   void do_task(size_t index, Worker& worker) {

@@ -248,7 +248,7 @@ Status FileWriter::put_kept(Piece piece) {
   lock.unlock();
   CKPT_TRY(write(bytes, offset));
   lock.lock();
-  return hash_waiting(lock);
+  return hash_now(lock);
 }
 
 Status FileWriter::put_written(uint64_t offset_bytes, uint64_t size_bytes) {
@@ -257,7 +257,7 @@ Status FileWriter::put_written(uint64_t offset_bytes, uint64_t size_bytes) {
   const uint64_t known = hashed_before(offset_bytes, size_bytes);
   if (known == size_bytes) return {};
   waiting_.emplace(offset_bytes + known, UnhashedBytes{size_bytes - known, {}, {}});
-  return hash_waiting(lock);
+  return hash_now(lock);
 }
 
 // Adds bytes after `run` that are only on disk, to read them back in large steps.
@@ -269,52 +269,75 @@ void FileWriter::join_written(uint64_t start_bytes, UnhashedBytes& run) {
   }
 }
 
-// Hashes the following bytes, unless another thread is doing so.
+Status FileWriter::hash_now(std::unique_lock<std::mutex>& lock) {
+  Status status = hash_waiting(lock);
+  lock.unlock();
+  if (mode_.room != nullptr) mode_.room->hash_if_enough();
+  return status;
+}
+
+// Hashes the following bytes, unless somebody does so, or gives them to the room.
 Status FileWriter::hash_waiting(std::unique_lock<std::mutex>& lock) {
   if (hashing_) return {};
   hashing_ = true;
   Status status;
   while (status && !waiting_.empty() && waiting_.begin()->first == hashed_bytes_) {
-    UnhashedBytes next = std::move(waiting_.begin()->second);
+    next_ = std::move(waiting_.begin()->second);
     waiting_.erase(waiting_.begin());
     const uint64_t start = hashed_bytes_;
-    const bool kept = next.memory != nullptr;
-    if (!kept) join_written(start, next);
+    const bool kept = next_.memory != nullptr;
+    if (kept && mode_.room != nullptr) {
+      mode_.room->add(*this, sha256_, next_.bytes);
+      return {};
+    }
+    if (!kept) join_written(start, next_);
     lock.unlock();
     const auto begun = std::chrono::steady_clock::now();
     if (kept) {
       const TraceSpan span("hash");
-      sha256_.add(next.bytes);
-      next.memory.reset();
+      sha256_.add(next_.bytes);
     } else {
-      status = read_back(start, next.size_bytes);
+      status = read_back(start, next_.size_bytes);
     }
     lock.lock();
-    hash_time_ += std::chrono::steady_clock::now() - begun;
-    hashed_bytes_ += next.size_bytes;
-    if (kept) release_bytes(next.size_bytes);
-    admit_waiters();
-    if (status && hashed_bytes_ - state_.size_bytes >= kStateEveryBytes) state_ = sha256_.state();
+    if (status) end_hashing(std::chrono::steady_clock::now() - begun);
   }
   hashing_ = false;
   hash_stopped_.notify_all();
   return status;
 }
 
+Status FileWriter::hashed(WaitingRoom::Duration time) {
+  std::unique_lock lock(mutex_);
+  end_hashing(time);
+  hashing_ = false;
+  return hash_waiting(lock);
+}
+
+// Counts what was hashed, and frees its memory.
+void FileWriter::end_hashing(WaitingRoom::Duration time) {
+  hash_time_ += time;
+  hashed_bytes_ += next_.size_bytes;
+  if (next_.memory != nullptr) release_bytes(next_.size_bytes);
+  next_.memory.reset();
+  admit_waiters();
+  if (hashed_bytes_ - state_.size_bytes >= kStateEveryBytes) state_ = sha256_.state();
+}
+
 void FileWriter::keep(uint64_t size_bytes) {
   kept_bytes_ += size_bytes;
-  if (mode_.room != nullptr) mode_.room->used_bytes += size_bytes;
+  if (mode_.room != nullptr) mode_.room->keep(size_bytes);
 }
 
 void FileWriter::release_bytes(uint64_t size_bytes) {
   kept_bytes_ -= size_bytes;
-  if (mode_.room != nullptr) mode_.room->used_bytes -= size_bytes;
+  if (mode_.room != nullptr) mode_.room->release(size_bytes);
 }
 
 bool FileWriter::fits(uint64_t offset_bytes, uint64_t size_bytes, Turn turn) const {
   const uint64_t share = turn == Turn::kNext ? 1 : 2;
   const bool has_room = mode_.room == nullptr ||
-                        mode_.room->used_bytes + size_bytes <= mode_.room->limit_bytes / share;
+                        mode_.room->used_bytes() + size_bytes <= mode_.room->limit_bytes() / share;
   return offset_bytes <= hashed_bytes_ ||
          (kept_bytes_ + size_bytes <= kMaxKeptBytes / share && has_room);
 }
@@ -348,8 +371,12 @@ bool FileWriter::make_room(const Piece& piece, Turn turn) {
   waiters_.emplace(piece.offset_bytes, &waiter);
   for (bool moves = true; moves && !waiter.is_admitted;) {
     const uint64_t before = hashed_bytes_;
-    waiter.changed.wait_for(lock, kMaxStandstill);
+    lock.unlock();
+    const bool hashes = mode_.room != nullptr && mode_.room->hash_some();
+    lock.lock();
+    if (!hashes && !waiter.is_admitted) waiter.changed.wait_for(lock, kMaxStandstill);
     admit_waiters();  // another file may have freed room
+    if (hashes) continue;
     moves = hashing_ || hashed_bytes_ > before;
   }
   if (!waiter.is_admitted) waiters_.erase(piece.offset_bytes);

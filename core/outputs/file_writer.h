@@ -21,14 +21,9 @@
 #include "core/io/buffers.h"
 #include "core/io/open_files.h"
 #include "core/outputs/place.h"
+#include "core/outputs/waiting_room.h"
 
 namespace ckpt {
-
-// Limits bytes of pieces that wait to be hashed, for all files of a run. Thread-safe.
-struct WaitingRoom {
-  std::atomic<uint64_t> limit_bytes{uint64_t{64} << 20};
-  std::atomic<uint64_t> used_bytes{0};
-};
 
 // The size of the head, the first bytes of a weight file, which are written last: the magic number
 // and version of a GGUF, the size of a safetensors header.
@@ -38,11 +33,13 @@ struct FileMode {
   bool may_exist = false;  // keep existing content of the file
   bool hashes = true;      // false: finish() returns no digest and nothing is read back
   const std::atomic<bool>* interrupted = nullptr;  // stops long reading back
-  WaitingRoom* room = nullptr;                     // shared with other files; null: none
+  // Shared with other files, some of which are hashed together; null: none. Who puts the last
+  // piece then calls its hash_all().
+  WaitingRoom* room = nullptr;
   int open_flags() const;                          // flags for Place::make_file()
 };
 
-class FileWriter {
+class FileWriter : private WaitingRoom::File {
  public:
   // Gives the file its final size. Fails: kIo, naming the needed space if the disk is too small.
   // The pool must outlive the writer. `reopen` opens the file again with these flags, so that it
@@ -98,7 +95,10 @@ class FileWriter {
   uint64_t hashed_before(uint64_t offset_bytes, uint64_t size_bytes) const;
   struct SharedPiece;
   Status put_kept(Piece piece);
+  Status hash_now(std::unique_lock<std::mutex>& lock);
   Status hash_waiting(std::unique_lock<std::mutex>& lock);
+  Status hashed(WaitingRoom::Duration time) override;
+  void end_hashing(WaitingRoom::Duration time);
   Status read_back(uint64_t offset_bytes, uint64_t size_bytes);
   Status write_head(const OpenOnDemand::OpenedFile& file) const;
 
@@ -128,10 +128,12 @@ class FileWriter {
   uint64_t kept_bytes_ = 0;                    // in buffers of waiting_, also reserved
   uint64_t hashed_bytes_ = 0;                  // from the start of the file
   std::map<uint64_t, Waiter*> waiters_;        // by offset of their pieces
-  bool hashing_ = false;  // a thread hashes, including what others add to waiting_
+  // A thread hashes, or the bytes lie in the room: what others add to waiting_ is hashed as well.
+  bool hashing_ = false;
+  UnhashedBytes next_{};  // what is hashed
   std::condition_variable hash_stopped_;
   Sha256 sha256_;               // used by the thread that hashes
-  std::chrono::steady_clock::duration hash_time_{0};
+  WaitingRoom::Duration hash_time_{0};
   Sha256State state_;           // slightly outdated
   uint64_t resumed_bytes_ = 0;  // hashed by an earlier run
 };

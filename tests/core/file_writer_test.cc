@@ -1,16 +1,19 @@
-// Pieces of a file in every order: its bytes and its digest, and who waits for whom.
+// Pieces of files in every order: their bytes and digests, and who waits for whom.
 #include "core/outputs/file_writer.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <deque>
 #include <random>
 #include <span>
 #include <thread>
+#include <vector>
 
 #include "core/engine/compare.h"
 #include "tests/support/files.h"
@@ -19,7 +22,7 @@ namespace ckpt {
 namespace {
 
 using Turn = FileWriter::Turn;
-constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
+constexpr uint64_t kPieceBytes = uint64_t{4} << 20, kSmallBytes = uint64_t{64} << 10;
 constexpr size_t kPieces = 24;  // twice of what is kept in memory
 
 // The expected content. The first piece is a byte longer, so that no other begins a page.
@@ -37,15 +40,18 @@ const std::string& content() {
 }
 
 struct Writing {
-  explicit Writing(std::filesystem::path where, const FileMode& mode = {})
-      : path(std::move(where)) {
+  explicit Writing(std::filesystem::path where, const FileMode& mode = {},
+                   uint64_t bytes_of_piece = kPieceBytes)
+      : path(std::move(where)),
+        piece_bytes(bytes_of_piece),
+        expected(std::string_view(content()).substr(0, kPieces * piece_bytes + 1)) {
     Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-    writer = FileWriter::create({path, std::move(file)}, content().size(), pool, mode).value();
+    writer = FileWriter::create({path, std::move(file)}, expected.size(), pool, mode).value();
   }
   void put(size_t piece, Turn turn) {
-    const uint64_t offset = piece == 0 ? 0 : piece * kPieceBytes + 1;
-    Piece made = make_piece(pool, offset, kPieceBytes + (piece == 0 ? 1 : 0));
-    std::memcpy(made.bytes.data(), content().data() + offset, made.bytes.size());
+    const uint64_t offset = piece == 0 ? 0 : piece * piece_bytes + 1;
+    Piece made = make_piece(pool, offset, piece_bytes + (piece == 0 ? 1 : 0));
+    std::memcpy(made.bytes.data(), expected.data() + offset, made.bytes.size());
     const Status status = writer->put(std::move(made), turn);
     EXPECT_TRUE(status) << status.error().text();
   }
@@ -53,9 +59,11 @@ struct Writing {
     const auto digest = writer->finish();
     ASSERT_TRUE(digest) << digest.error().text();
     EXPECT_EQ(*digest, hash_file(path).value());
-    EXPECT_TRUE(read_file(path) == content());
+    EXPECT_TRUE(read_file(path) == expected);
   }
   std::filesystem::path path;
+  uint64_t piece_bytes;
+  std::string_view expected;
   BufferPool pool;
   std::unique_ptr<FileWriter> writer;
 };
@@ -128,6 +136,75 @@ TEST(FileWriter, APieceThatNobodyMakesIsNotWaitedForForEver) {
   for (size_t piece = kPieces - 14; piece < kPieces; ++piece) writing.put(piece, Turn::kNext);
   for (size_t piece = 0; piece < kPieces - 14; ++piece) writing.put(piece, Turn::kNext);
   writing.finish();
+}
+
+// Files of a run that share a room, roomy or so small that threads wait for it; some bytes are from
+// an earlier run.
+TEST(WaitingRoom, HashesFilesTogetherWhoeverPutsTheirPieces) {
+  constexpr size_t kFiles = 5;
+  const std::string earlier = content().substr(0, kPieces * kSmallBytes + 1);
+  for (const uint64_t limit_bytes : {uint64_t{1} << 30, 3 * kSmallBytes}) {
+    for (const size_t together : {1, 3, 16}) {
+      const TemporaryFolder folder;
+      WaitingRoom room;
+      room.set_limits(limit_bytes, together);
+      std::deque<Writing> files;
+      write_file(folder / "out0", earlier);
+      for (size_t i = 0; i < kFiles; ++i) {
+        files.emplace_back(folder / fmt::format("out{}", i),
+                           FileMode{.may_exist = i == 0, .room = &room}, kSmallBytes);
+      }
+      std::vector<std::thread> threads;
+      std::atomic<size_t> next{0};
+      for (int i = 0; i < 4; ++i) {
+        threads.emplace_back([&] {
+          for (size_t at = next++; at < kFiles * kPieces; at = next++) {
+            const size_t piece = at / kFiles;
+            if (at % kFiles == 0 && piece % 2 == 1) {
+              EXPECT_TRUE(files[0].writer->put_written(piece * kSmallBytes + 1, kSmallBytes));
+            } else {
+              files[at % kFiles].put(piece, at % 7 == 0 ? Turn::kLater : Turn::kNext);
+            }
+          }
+          EXPECT_TRUE(room.hash_all());
+        });
+      }
+      for (std::thread& thread : threads) thread.join();
+      for (Writing& file : files) file.finish();
+      EXPECT_EQ(room.used_bytes(), 0);
+    }
+  }
+}
+
+TEST(WaitingRoom, WaitsForFurtherFilesAndThenHashesAll) {
+  const TemporaryFolder folder;
+  WaitingRoom room;
+  room.set_limits(uint64_t{1} << 30, 2);
+  Writing first(folder / "first", {.room = &room}, kSmallBytes);
+  Writing second(folder / "second", {.room = &room}, kSmallBytes);
+  first.put(0, Turn::kNext);
+  EXPECT_EQ(room.used_bytes(), kSmallBytes + 1);
+  second.put(0, Turn::kNext);
+  EXPECT_EQ(room.used_bytes(), 0);
+  for (size_t piece = 1; piece < kPieces; ++piece) first.put(piece, Turn::kNext);
+  EXPECT_GT(room.used_bytes(), 0);
+  ASSERT_TRUE(room.hash_all());
+  EXPECT_EQ(room.used_bytes(), 0);
+  first.finish();
+}
+
+// The thread that hashes may be one whose own file is well.
+TEST(WaitingRoom, ReportsBytesThatCannotBeReadBack) {
+  const TemporaryFolder folder;
+  WaitingRoom room;
+  room.set_limits(0, 2);
+  Writing file(folder / "out", {.room = &room}, kSmallBytes);
+  file.put(1, Turn::kLater);
+  std::filesystem::resize_file(file.path, kSmallBytes);
+  file.put(0, Turn::kNext);
+  const Status status = room.hash_all();
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, ErrorCode::kIo);
 }
 
 }  // namespace

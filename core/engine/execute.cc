@@ -104,26 +104,24 @@ class Slots {
 
 // How the files of an output are written.
 struct FilesAtWork {
-  size_t hashed_together;  // by one core
-  unsigned parallel;       // written in parallel
-  uint64_t piece_bytes;    // at most
+  uint64_t hashed_together;  // by one core
+  uint64_t parallel;         // written in parallel
+  uint64_t piece_bytes;      // at most
 };
 
-// Each core hashes as many files together as are fastest, as far as two pieces of each have room.
-FilesAtWork choose_files(const Plan& plan, uint64_t room_bytes, unsigned cores) {
-  constexpr uint64_t kMinBytes = 2 << 20;
+// Half of the cores could hash all files at work, each as many together as are fastest, while the
+// others read and write. Pieces that are hashed together are small enough to be in the cache still.
+FilesAtWork choose_files(const Plan& plan, uint64_t room_bytes, uint64_t cores) {
+  constexpr uint64_t kPieceBytes = 2 << 20;
   uint64_t files = 1;
   for (const Output& output : plan.outputs) {
-    files = std::max<uint64_t>(files, static_cast<uint64_t>(std::ranges::count_if(
-                                          output.layout.files, [](const OutputFile& file) {
-                                            return !file.extents.empty();
-                                          })));
+    const auto has_weights = [](const OutputFile& file) { return !file.extents.empty(); };
+    const auto count = std::ranges::count_if(output.layout.files, has_weights);
+    files = std::max(files, static_cast<uint64_t>(count));
   }
-  const auto waiting = std::clamp<uint64_t>(room_bytes / (2 * kMinBytes), 1, files);
-  const auto together = std::clamp<uint64_t>(waiting / cores, 1, sha256_chains());
-  const auto parallel = std::min<uint64_t>(waiting, cores * together);
-  return {together, static_cast<unsigned>(parallel),
-          std::max(kMinBytes, room_bytes / (2 * parallel))};
+  const uint64_t waiting = std::clamp<uint64_t>(room_bytes / (2 * kPieceBytes), 1, files);
+  const uint64_t together = std::clamp<uint64_t>(2 * waiting / cores, 1, sha256_chains());
+  return {together, std::min(waiting, cores * together), together > 1 ? kPieceBytes : UINT64_MAX};
 }
 
 // Memory of one thread.
@@ -212,7 +210,8 @@ class Engine {
         share_memory(options_.memory_bytes, resident_bytes(), workers_, reads_again);
     const FilesAtWork files = choose_files(plan_, shares.pieces_bytes, threads_);
     const uint64_t wanted_bytes = std::min(options_.chunk_bytes, files.piece_bytes);
-    jobs_ = cut(plan_, {chunk_bytes(shares, readers_, wanted_bytes), files.parallel});
+    jobs_ = cut(plan_, {chunk_bytes(shares, readers_, wanted_bytes),
+                        static_cast<unsigned>(files.parallel)});
     // The jobs are there as well.
     shares = share_memory(options_.memory_bytes, resident_bytes(), workers_, reads_again);
     files_.set_limits(shares.buffers_bytes, shares.pieces_bytes, files.hashed_together);

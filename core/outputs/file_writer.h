@@ -128,7 +128,7 @@ class FileWriter : private WaitingRoom::File {
   uint64_t kept_bytes_ = 0;                    // in buffers of waiting_, also reserved
   uint64_t hashed_bytes_ = 0;                  // from the start of the file
   std::map<uint64_t, Waiter*> waiters_;        // by offset of their pieces
-  // A thread hashes, or the bytes lie in the room: what others add to waiting_ is hashed as well.
+  // A thread hashes next_, or it waits in the room: what others add to waiting_ is hashed as well.
   bool hashing_ = false;
   UnhashedBytes next_{};  // what is hashed
   std::condition_variable hash_stopped_;

@@ -58,8 +58,8 @@ bool WaitingRoom::hash_round(size_t at_least) {
   return true;
 }
 
-// Those with bytes left go first, as their memory is free the sooner. The others are told after
-// that, as telling may read a file.
+// Those with bytes left go first, as their memory is free the sooner. Then the other files give
+// their next bytes, for which they may read.
 void WaitingRoom::put_back(std::span<Waiting> round) {
   {
     const std::lock_guard lock(mutex_);

@@ -52,7 +52,7 @@ std::vector<uint16_t> made_values() {
   return out;
 }
 
-// Both passes; false when a shortcut was refused.
+// The times of both passes; `done` is false if a shortcut was refused.
 struct PassTimes {
   std::vector<double> scan, encode, copy;
   bool done = true;

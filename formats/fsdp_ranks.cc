@@ -157,7 +157,7 @@ class RankFile {
   static Failure other_mesh() {
     return unsupported_hint(kSaveFull, "a mesh of devices that is not described as expected");
   }
-  // Of each axis: newer PyTorch describes them, and older has a tensor of all ranks.
+  // The size of each axis: newer PyTorch describes the axes, older saves a tensor of all ranks.
   Result<std::vector<uint64_t>> mesh_sizes(const Node* mesh) {
     if (mesh == nullptr) return other_mesh();
     const Pickle& pickle = file_.pickle();

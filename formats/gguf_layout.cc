@@ -322,7 +322,7 @@ void append_split_keys(Metadata& metadata, size_t no, size_t count, size_t tenso
   metadata.append(std::string(kSplitTensorsKey), MetaValue::i32(static_cast<int64_t>(tensors)));
 }
 
-// The same, but with cuts where files of the input end, as Tensor::home tells.
+// Cuts the output where files of the input end, which Tensor::home states.
 std::vector<uint32_t> cuts_between_homes(const Checkpoint& checkpoint,
                                          const std::vector<Entry>& entries) {
   const auto home = [&](uint32_t entry) { return checkpoint.tensors[entries[entry].tensor].home; };

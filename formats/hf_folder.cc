@@ -105,7 +105,8 @@ Status check_numbered(const Names& shards) {
   return {};
 }
 
-// Without weights of something else than the model, and parts of a training, unless that is all.
+// Leaves out adapters, the optimizer's state and what else is not the model, unless that is all
+// there is.
 Names of_the_model(Names files) {
   static const GlobList kOther(
       {"adapter_model*", "optimizer*", "scheduler*", "consolidated*", "rng_state*", "ema_*",
@@ -203,8 +204,7 @@ Names of_one_saving(Names shards, std::string_view single) {
   return shards;
 }
 
-// The same model in another precision, as the hub keeps them side by side:
-// model.fp16.safetensors.
+// Whether the file has the model in another precision, as in model.fp16.safetensors on the hub.
 bool is_variant(const std::string& name) {
   return name != kSingleName && name.starts_with("model.");
 }

@@ -141,7 +141,7 @@ class ArgsReader {
     const Node* found = pickle_.find(*args_, key);
     return found != nullptr && found->kind == Kind::kBool && found->whole != 0;
   }
-  // Of args, else of config.json, if a row has the key for it.
+  // The number in the saved arguments, or else in config.json if a row has the key for it.
   Result<uint64_t> number(std::string_view counted) const {
     const std::string_view field = field_of(counted);
     const Node* found = pickle_.find(*args_, field);

@@ -86,7 +86,7 @@ struct SafetensorsIndex {
   Metadata metadata;
 };
 Result<SafetensorsIndex> parse_index(std::string_view json);
-// As transformers writes it; `entries` are pairs of tensor name and file name.
+// Writes an index as transformers does; `entries` are pairs of tensor name and file name.
 std::string render_index(const Metadata& metadata,
                          std::vector<std::pair<std::string, std::string>> entries);
 

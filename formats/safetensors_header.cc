@@ -18,7 +18,7 @@ namespace {
 
 using DtypeName = std::array<char, 16>;
 
-// As on the command line, in capitals.
+// The names of types that the command line has, in capitals.
 constexpr auto kDtypeNames = [] {
   std::array<DtypeName, kNumberDtypeCount> out{};
   for (size_t i = 0; i < out.size(); ++i) {

@@ -282,7 +282,7 @@ Result<TorchView> TorchFile::view(const Node& arguments, std::string_view type) 
   return out;
 }
 
-// Of axes of one value, and of no values at all, the strides mean nothing.
+// Strides mean nothing for axes of one value, nor if there are no values at all.
 bool TorchView::is_contiguous() const {
   uint64_t expected = 1;
   if (std::ranges::count(shape, 0) != 0) return true;

@@ -39,7 +39,7 @@ constexpr std::string_view kKeysOfFile =
     " tokenizer.ggml.tokens:L tokenizer.ggml.merges:L tokenizer.ggml.scores:L"
     " tokenizer.ggml.token_type:L tokenizer.ggml.suppress_tokens:L ";
 
-// Behind the architecture's name and a dot.
+// Keys that follow the architecture's name and a dot.
 constexpr std::string_view kKeysOfArchitecture =
     " attention.causal:b attention.clamp_kqv:f attention.head_count:U attention.head_count_kv:U"
     " attention.indexer.head_count:u attention.indexer.key_length:u attention.indexer.top_k:u"

@@ -43,7 +43,7 @@ bool has_indexers(std::string_view model_type) {
   const auto& types = traits_by_prefix(model_type).layer_types;
   return std::ranges::find(types, "deepseek_sparse_attention") != types.end();
 }
-// These two have no family.
+// No family describes GPT-J and Falcon, so model_type decides.
 bool is_gptj(std::string_view model_type) { return model_type.starts_with("gptj"); }
 bool is_falcon(std::string_view model_type) { return model_type.starts_with("falcon"); }
 constexpr FamilyInput kFamilyInputs[] = {
@@ -61,7 +61,7 @@ constexpr FamilyInput kFamilyInputs[] = {
     {"in_proj_qkvz in_proj_ba"},
 };
 
-// Of FamilyInput; alone if no row fits.
+// The group that kFamilyInputs gives to the module; a group of the module alone if no row fits.
 SharedGroup find_family_group(std::string_view module, std::string_view model_type) {
   for (const FamilyInput& rule : kFamilyInputs) {
     if (rule.applies != nullptr && !rule.applies(model_type)) continue;

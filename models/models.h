@@ -446,7 +446,8 @@ Result<std::vector<Parameter>> expected_tower(const TowerTable& tower, const Jso
 // tokenizer_config.json has under `key` ("eos_token"); nullopt where one of them says nothing.
 std::optional<uint64_t> added_token_id(const JsonValue& tokenizer_config,
                                        const JsonValue& tokenizer, std::string_view key);
-// The same for the text itself.
+// The number that tokenizer.json's list of added tokens gives to `text`; nullopt if it is not
+// there.
 std::optional<uint64_t> id_of_added(const JsonValue& tokenizer, std::string_view text);
 
 // Whether the class takes the embedding for its head where config.json does not say.
@@ -469,7 +470,7 @@ HeadTies head_ties(const JsonValue& config);
 // that neither config.json nor its class has, or no whole number; kUnsupported beyond 64 bits.
 Result<uint64_t> number_of_fields(const Family& table, const JsonValue& config,
                                   std::string_view text);
-// The same of several, between spaces.
+// Does the same for several numbers with spaces between them.
 Result<std::vector<uint64_t>> numbers_of_fields(const Family& table, const JsonValue& config,
                                                 std::string_view text);
 

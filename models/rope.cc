@@ -18,7 +18,7 @@ bool is_filled(const JsonValue* rope) {
   return rope != nullptr && rope->is_object() && !rope->empty();
 }
 
-// Of full attention, where there is one for each type of layer.
+// The rotation of full attention, if `rope` has one for each type of layer; otherwise `rope`.
 JsonValue global_rope(const JsonValue& rope) {
   if (!is_by_layer_type(rope)) return rope;
   const JsonValue* full = known(rope, "full_attention");

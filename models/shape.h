@@ -21,7 +21,7 @@ class Fields {
   // The value of config.json, else the default of the model's class.
   // Fails: kCorrupt: no whole number of 32 bits, or there is neither.
   Result<uint64_t> count(std::string_view field) const { return count(field, 0); }
-  // The same, 0 where nothing says it.
+  // Does the same, but returns 0 where neither says it.
   Result<uint64_t> count_or_zero(std::string_view field) const;
   bool is_true(std::string_view field) const;
   // A field may be a list of numbers, one for each layer: the number of `layer` counts; without a
@@ -40,7 +40,7 @@ class Fields {
   Result<uint64_t> product(std::string_view text, int depth) const;
   Result<uint64_t> factor(std::string_view text, int depth) const;
   Result<uint64_t> operand(std::string_view text, int depth) const;
-  // For a field that is null: what the class makes of null.
+  // The value that the class gives to a field that is null.
   const ClassDefault* default_of(std::string_view field) const;
   const ClassDefault* find_default(std::string_view field) const;
 
@@ -50,7 +50,7 @@ class Fields {
   std::optional<uint64_t> layer_;
 };
 
-// As in resolved.h, for fields that are already completed with defaults.
+// Does what resolve_layers() of resolved.h does, for fields that already have their defaults.
 Result<std::vector<ResolvedLayer>> resolve_layers(const Fields& text, const Family& table,
                                                   uint64_t layers);
 

@@ -44,7 +44,7 @@ struct TokenizerRules {
   // An encoder: WordPiece and unigram vocabularies are taken, and a key has the number of segments
   // ("token types").
   bool is_encoder = false;
-  // Of an encoder whose unigram pieces keep their numbers, and that distinguishes no segments.
+  // An encoder like T5: unigram pieces keep their numbers, and no segments are distinguished.
   bool is_t5 = false;
   std::string_view first_flags = {};  // "bos=true sep=true": said first, files may say otherwise
 };

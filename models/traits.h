@@ -156,7 +156,7 @@ struct Traits {
   constexpr bool has(ModelTrait trait) const { return set.has(trait); }
 };
 
-// Of the first of a family's model_types, of the others (wrappers), and of all of these.
+// Traits of the first of a family's model_types, of the others (wrappers), and of both.
 struct FamilyTraits {
   Traits text = {}, wrapper = {}, both = {};
   std::string_view bare_types = {};  // model_types without defaults: not transformers' own
@@ -168,7 +168,7 @@ const Traits& traits_of(std::string_view model_type);
 inline bool has_trait(std::string_view model_type, ModelTrait trait) {
   return traits_of(model_type).has(trait);
 }
-// Those of the text part of family_by_prefix().
+// The traits of the text part of family_by_prefix(model_type).
 const Traits& traits_by_prefix(std::string_view model_type);
 
 }  // namespace ckpt

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kConfig = "config.json";
 
-// Of families whose text part travels alone.
+// Whether the text part with this model_type is also saved without a wrapper.
 bool is_text_type(std::string_view type) { return has_trait(type, ModelTrait::kTravelsAlone); }
 bool is_flat_wrapper(std::string_view type) { return has_trait(type, ModelTrait::kFlatWrapper); }
 

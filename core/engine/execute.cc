@@ -148,7 +148,7 @@ unsigned reading_threads(bool is_far, unsigned cores) {
 // write what the previous ones brought.
 constexpr unsigned kThreadsAfterReads = 8;
 
-// For statistics first, or for several outputs.
+// Whether something is read twice: for statistics first, or for several outputs.
 bool reads_twice(const Plan& plan) {
   return plan.outputs.size() > 1 ||
          std::ranges::any_of(plan.outputs[0].checkpoint.tensors, needs_scan);
@@ -339,7 +339,7 @@ class Engine {
     return {};
   }
 
-  // At least `count` of them. What is read once goes around the cache.
+  // Returns at least `count` buffers of the worker. What is read only once goes around the cache.
   std::vector<GatherBuffers>& buffers(Worker& worker, size_t count, bool is_scanned) {
     const bool is_read_again = is_scanned || plan_.outputs.size() > 1;
     if (worker.buffers.size() < count) worker.buffers.resize(count);

@@ -21,7 +21,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of a file that is hashed alone; of several together, which then fit in the cache of a core.
+// Sizes of pieces: of a file that is hashed alone, and of several files together, whose pieces then
+// fit in the cache of a core.
 constexpr uint64_t kAloneBytes = 4 << 20, kTogetherBytes = kMinDirectBytes;
 
 // A file from its first byte to its digest.

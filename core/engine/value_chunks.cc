@@ -156,7 +156,7 @@ Status ValueChunks::visit_chunk(size_t index, Scratch& scratch,
   return {};
 }
 
-// As many threads as the largest chunk leaves room for: its bytes and floats, of both sides.
+// Returns how many threads have room for the bytes and floats of the largest chunk, for both sides.
 unsigned ValueChunks::thread_count(const CompareOptions& options) const {
   uint64_t largest = 1;
   for (const Job& job : jobs_) {

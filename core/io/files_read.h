@@ -26,7 +26,7 @@
 
 namespace ckpt {
 
-// For a file that may have been replaced since, undetectably.
+// The time of a file that may have been replaced since without a trace.
 inline constexpr int64_t kTimeUnknown = std::numeric_limits<int64_t>::min();
 
 struct FileState {

@@ -12,7 +12,8 @@ struct Sha256Piece {
   std::span<const std::byte> bytes;
 };
 
-// As hash->add(bytes) of each piece. Fastest with at least sha256_chains() pieces of equal sizes.
+// Does hash->add(bytes) for each piece. Fastest with at least sha256_chains() pieces of equal
+// sizes.
 void add_to_each(std::span<const Sha256Piece> pieces);
 
 // So many chains are fastest together on this processor.

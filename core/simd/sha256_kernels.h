@@ -24,11 +24,12 @@ alignas(64) extern const std::array<uint32_t, 64> kSha256Rounds;
 using Sha256Function = void(std::span<const Sha256Chain> chains, size_t blocks);
 // The specification; any number of chains, one after another.
 void sha256_wide_scalar(std::span<const Sha256Chain> chains, size_t blocks);
-// At most as many chains as a vector has 32-bit lanes: 16, 8, 4.
+// Takes at most as many chains as a vector has 32-bit lanes: 16, 8, 4.
 void sha256_wide(std::span<const Sha256Chain> chains, size_t blocks);
-// At most 8: with vectors of 256 bits AVX-512 is nearly as fast, and needs half as many chains.
+// Takes at most 8: with vectors of 256 bits AVX-512 is nearly as fast, and needs half as many
+// chains.
 void sha256_half(std::span<const Sha256Chain> chains, size_t blocks);
-// At most 2, interleaved. Requires: uses_sha_instructions().
+// Interleaves at most 2. Requires: uses_sha_instructions().
 void sha256_pair(std::span<const Sha256Chain> chains, size_t blocks);
 
 struct Sha256Kernel {

@@ -270,7 +270,7 @@ constexpr ClassDefault kHyV4Defaults[] = {
 };
 // clang-format on
 
-// Those of V3, without a bias of the router.
+// DeepSeek V2 has the experts of V3, whose router has no bias there.
 constexpr rows::Rules kDeepseekV2Router = std::span(rows::kRoutedExperts).first(1);
 constexpr rows::Rules kDeepseekV2Experts = std::span(rows::kRoutedExperts).subspan(2);
 constexpr RowLists<ParameterRule> kDeepseekV3Rules{rows::kFrame, kMlaAttention, rows::kMlp,

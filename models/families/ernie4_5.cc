@@ -86,7 +86,7 @@ const Family kErnie = ernie({
     .traits = {.text = {.set = {kActivationSilu}, .told_fields = {{"use_bias", "attn_q.bias"}}}},
 });
 
-// With M-RoPE.
+// PaddleOCR-VL's text part is ERNIE 4.5 with M-RoPE.
 const Family kPaddleOcr = ernie({
     .name = "paddleocr",
     .architectures = "PaddleOCRVLForConditionalGeneration",

@@ -62,7 +62,7 @@ constexpr ParameterRule kFusedLayer[] = {
     {".mlp.gate_up_proj.weight", "2*intermediate_size hidden_size", kRows},
     {".mlp.down_proj.weight",    "hidden_size intermediate_size", kColumns},
 };
-// Of vLLM's class alone.
+// Only vLLM's class has these biases.
 constexpr ParameterRule kFusedBias[] = {
     {".self_attn.qkv_proj.bias", "num_attention_heads*head_dim+2*num_key_value_heads*head_dim",
      kRows, "attention_bias"},

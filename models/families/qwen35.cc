@@ -184,7 +184,7 @@ constexpr auto kQwen4ExpKeys = spread([] { return std::to_array<KeyRule>({
     {"attention.indexer.{head_count,key_length,top_k}", kU32, "indexer_{n_heads,head_dim,budget}",
      kNumber},
     {"attention.compress_ratios", kArray, "indexer_compress_ratio", kAttentionHeads},
-    // Of the table of n-grams.
+    // These keys describe the table of n-grams.
     {"ple.layers",         kArray, "ple_layer_ids", kLessOne},
     {"ple.{ngram_size,heads_per_ngram,conv_kernel}", kU32,
      "{ngram_size,heads_per_ngram,ple_conv_kernel_size}", kNumber},

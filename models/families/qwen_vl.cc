@@ -17,7 +17,7 @@ constexpr ClassDefault kQwen2VlDefaults[] = {
     {"vocab_size", "152064"}, {"max_position_embeddings", "32768", kInKeys},
     {"num_hidden_layers", "80", kInShapes}, rows::kHeadOfWidth,
 };
-// In the place of the last two of the common ones.
+// Stacked experts of Qwen3-VL are transposed; these rows replace the last two of the common ones.
 constexpr auto kQwen3VlStacks = rows::under("sparse stacked", {
     {".mlp.experts.gate_up_proj", "num_experts hidden_size 2*moe_intermediate_size", kColumns},
     {".mlp.experts.down_proj",    "num_experts moe_intermediate_size hidden_size", kRows},
@@ -60,7 +60,7 @@ constexpr Family qwen2_vl(Family made) {
   return made;
 }
 
-// By how stacked experts lie.
+// Qwen3-VL-MoE, whose stacked experts have their axes exchanged.
 constexpr Family qwen3_vl_moe(Family made) {
   made.name = "qwen3vlmoe";
   made.architectures = "Qwen3VLMoeForConditionalGeneration";

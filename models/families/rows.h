@@ -21,10 +21,10 @@ using enum ServerCut;
 using enum ModelTrait;
 inline constexpr ReadBy kInKeys = ReadBy::kKeys, kInShapes = ReadBy::kShapes;
 
-// As Llama's class reads them.
+// Tokenizers as Llama's class reads them.
 inline constexpr TokenizerRules kLlamaTokenizer{
     .piece_file = PieceFile::kPreferred, .byte_fallback = ByteFallback::kAsLlama, .is_llama = true};
-// As GLM's class does.
+// Tokenizers as GLM's class reads them.
 inline constexpr TokenizerRules kGlmTokenizer{
     .special_tokens = "bos=[gMASK] eot=<|user|> unk=<|endoftext|> eom=<|observation|>"};
 
@@ -62,7 +62,7 @@ inline constexpr ClassDefault kLabelCount{
 inline constexpr GraphConstants kExpertConstants{
     {"norm_topk_prob", "true"}, {"decoder_sparse_step", "1"}, {"mlp_only_layers", "[]"}};
 
-// The same parameters under another condition.
+// Returns the parameters with another condition.
 template <size_t kCount>
 constexpr auto under(std::string_view when, std::array<ParameterRule, kCount> rules) {
   for (ParameterRule& rule : rules) rule.when = when;
@@ -152,7 +152,7 @@ inline constexpr auto kSharedExpert = spread([] { return std::to_array<Parameter
     {".mlp.shared_expert_gate.weight", "1 hidden_size", kWhole, "sparse"},
 }); });
 inline constexpr auto kFullAttention = under("full_attention", kAttention);
-// As GLM and DeepSeek name it; the first layers may be dense.
+// Routed experts as GLM and DeepSeek name them; the first layers may be dense.
 inline constexpr auto kRoutedExperts = spread([] { return std::to_array<ParameterRule>({
     {".mlp.gate.weight",                  "n_routed_experts hidden_size", kWhole, "sparse"},
     {".mlp.gate.e_score_correction_bias", "n_routed_experts", kWhole, "sparse"},
@@ -171,7 +171,7 @@ inline constexpr auto kRoutedExperts = spread([] { return std::to_array<Paramete
 }); });
 inline constexpr std::span<const ParameterRule>
     kSharedExperts = std::span(kRoutedExperts).subspan(7);
-// As Mixtral names them: w1 is the gate, w2 down, w3 up.
+// Experts as Mixtral names them: w1 is the gate, w2 down, w3 up.
 inline constexpr ParameterRule kSparseMoe[] = {
     {".block_sparse_moe.gate.weight",          "num_local_experts hidden_size"},
     {".block_sparse_moe.experts.{}.w1.weight", "intermediate_size hidden_size", kRows},
@@ -191,7 +191,7 @@ inline constexpr auto kNextn = spread([] { return std::to_array<ParameterRule>({
     {".embed_tokens.weight",     "vocab_size hidden_size", kWhole, "nextn optional"},
 }); });
 
-// Of Gemma 3n and 4: norms before and behind each part of a layer, and embeddings of every layer.
+// Gemma 3n and 4 have norms before and behind each part of a layer, and embeddings for every layer.
 inline constexpr auto kGemmaLayers = spread([] { return std::to_array<ParameterRule>({
     {"model.embed_tokens.weight",              "vocab_size hidden_size"},
     {"model.norm.weight",                      "hidden_size"},
@@ -305,7 +305,7 @@ inline constexpr NameRule kMamba2Names[] = {
     {"backbone.layers.{}.mixer.out_proj",      "blk.{}.ssm_out"},
 };
 
-// Of models that may be embedding models, and of Qwen's experts.
+// Keys of models that may be embedding models, and of Qwen's models with experts.
 inline constexpr KeyRule kPoolingKeys[] = {
     {"pooling_type", kU32, "", kPooling},
 };
@@ -314,7 +314,7 @@ inline constexpr KeyRule kEncoderKeys[] = {
     {"pooling_type",             kU32, "", kPooling},
     {"classifier.output_labels", kArray, "id2label", kLabels},
 };
-// Of Qwen's rerankers, whose outputs are the logits of two tokens.
+// Keys of Qwen's rerankers, whose outputs are the logits of two tokens.
 inline constexpr KeyRule kRerankerKeys[] = {
     {"pooling_type",                   kU32, "", kPooling},
     {"pooling_type",                   kU32, "4", kNumber},
@@ -336,7 +336,7 @@ inline constexpr KeyRule kLlamaKeys[] = {
 };
 // clang-format on
 
-// Of the common names: no head, one norm a layer.
+// The common names without the first two, for models that have no head and one norm in each layer.
 inline constexpr std::span<const NameRule> kOneNormNames =
     std::span<const NameRule>(kCommonNames).subspan(2);
 

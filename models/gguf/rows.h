@@ -58,7 +58,7 @@ inline constexpr GgufRow kLeading[] = {
     {"blk.{}.ffn_{gate,up,down}.weight", "embd ff", "!moe"},
     {"blk.{}.ffn_gate_inp.weight", "embd expert", "moe"},
 };
-// Behind kLeading.
+// Experts of the layers whose MLP or router kLeading describes.
 inline constexpr GgufRow kRouted[] = {
     {"blk.{}.exp_probs_b.bias", "expert", "moe optional"},
     {"blk.{}.ffn_{gate,down,up}_exps.weight", "embd ff_exp expert", "moe"},
@@ -70,7 +70,7 @@ inline constexpr GgufRow kBiasedRouted[] = {
 inline constexpr GgufRow kShared[] = {
     {"blk.{}.ffn_{gate,up,down}_shexp.weight", "embd ff_exp*shared", "moe"},
 };
-// Of Llama and Granite: an MLP, or experts in its place.
+// Llama and Granite have an MLP, or experts in its place.
 inline constexpr GgufRow kLlamaFeed[] = {
     {"blk.{}.ffn_{gate,up,down}.weight", "embd ff", "!expert"},
     {"blk.{}.ffn_gate.bias",         "ff", "!expert optional"},

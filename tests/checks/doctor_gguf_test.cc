@@ -263,7 +263,7 @@ TEST(DoctorGguf, OtherArchitecturesAreNotChecked) {
 TEST(DoctorGguf, ScalesOfNvfp4) {
   EXPECT_EQ(findings_after([](Checkpoint& c) { c.tensors.erase(c.tensors.begin() + 4); }),
             "loads, unsound\nG07 .scale: 'blk.1.ffn_up.weight' without one; 1 weights have theirs");
-  // As llama-quantize writes them: none has one.
+  // llama-quantize writes none of these.
   EXPECT_EQ(findings_after([](Checkpoint& c) {
               std::erase_if(c.tensors, [](const Tensor& t) { return t.name.ends_with(".scale"); });
             }),

@@ -281,7 +281,7 @@ TEST(DoctorValues, TheTokenizerHasItsForm) {
   });
 }
 
-// As the library tokenizers 0.23.3 answers.
+// The answers are those of the library tokenizers 0.23.3.
 TEST(DoctorValues, PartsOfTheTokenizerHaveTheirFields) {
   constexpr const char *kBad = "T14 unloaded", *kPre = "/pre_tokenizer", *kPost = "/post_processor";
   expect_all({

@@ -337,7 +337,7 @@ TEST(VllmRules, AcceptsTensorsOfMultiTokenPrediction) {
   EXPECT_TRUE(says(model, "W10"));
 }
 
-// Of one expert, vLLM takes a shape [1, out, in] for the stack of all.
+// If there is one expert, vLLM takes a shape [1, out, in] for the stack of all.
 TEST(VllmRules, AnExpertAsAStackOfOneLoadsAndIsUnsound) {
   Checkpoint model = family("olmoe");
   Tensor& expert = tensor_of_rule(model, "model.layers.0.mlp.experts.3.gate_proj.weight");
@@ -348,7 +348,7 @@ TEST(VllmRules, AnExpertAsAStackOfOneLoadsAndIsUnsound) {
   EXPECT_FALSE(diagnosis->verdicts.front().sound);
 }
 
-// Of in_proj_qkvz's four scales 0.17.1 fills two; 0.32 fills all.
+// vLLM 0.17.1 fills two of in_proj_qkvz's four scales; 0.32 fills all.
 TEST(VllmRules, ScalesOfLinearAttentionThatNothingFillsAreUnsound) {
   for (const char* name : {"nvfp4/qwen35-micro-ct", "nvfp4/qwen35-micro-mixed"}) {
     const Checkpoint model = open_folder(name);

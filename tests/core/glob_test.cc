@@ -100,7 +100,7 @@ TEST(GlobList, AnswersAsTryingEachWould) {
   }
 }
 
-// Of the processor, so that a busy machine makes no difference.
+// The processor's seconds, so that a busy machine makes no difference.
 double seconds_of(const std::function<void()>& work) {
   const std::clock_t start = std::clock();
   work();

@@ -1,4 +1,4 @@
-// Of a ledger only complete batches count, and of them what cannot have been lost.
+// Only complete batches of a ledger count, and of them only what cannot have been lost.
 #include "core/resume/ledger.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ TEST(Ledger, SaysWhereItsCommandWasTyped) {
   EXPECT_EQ(command_from_here(typed), "ckpt convert in out");
 }
 
-// Of 0.1.0 before files got their first bytes last: such a run starts over.
+// A ledger written when files did not yet get their first bytes last: such a run starts over.
 TEST(Ledger, DoesNotReadTheFirstVersion) {
   const std::string head =
       "ckpt-ledger 1\nplan " + kPlan + "\ncommand ckpt convert in out\nboot b\n";

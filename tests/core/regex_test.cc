@@ -20,7 +20,7 @@ TEST(RegexRules, FindsWhatStdRegexSearchFinds) {
     const char* pattern;
     const char* found;  // one letter a name
   };
-  // As std::regex_search of libstdc++ says.
+  // The expected results are those of std::regex_search in libstdc++.
   const Row kFindingRows[] = {
       {"ffn_down", "yynnn"},
       {"blk.0.ffn_down.weight", "ynnnn"},

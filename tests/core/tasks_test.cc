@@ -1,4 +1,4 @@
-// In which order a plan's tasks come, and where tensors are cut.
+// The order of a plan's tasks, and where tensors are cut.
 #include "core/chunks/tasks.h"
 
 #include <gtest/gtest.h>

@@ -77,7 +77,7 @@ TEST(LockedTemporary, WithoutDescriptorsSaysSoAndLeavesNothingNew) {
   }
 }
 
-// As on a file system without locks.
+// Another run may take the name where the file system has no locks.
 TEST(LockedTemporary, PublishesAndRemovesOnlyItsOwn) {
   const TemporaryFolder folder;
   {

@@ -37,7 +37,7 @@ std::vector<float> read_all(const ByteSource& source) {
   return out;
 }
 
-// The same from the values in their own order.
+// Transposes values that were read in their own order.
 std::vector<float> turned_by_hand(const Tensor& tensor) {
   const std::vector<float> values = read_all(DecodedTensor(tensor));
   const uint64_t rows = tensor.shape[1], columns = tensor.shape[2];

@@ -30,7 +30,7 @@ Tensor of_floats(const std::vector<float>& values, std::vector<uint64_t> shape) 
   return make_tensor("t", std::move(shape), compared_codec("f32"), std::move(bytes));
 }
 
-// As `name` stores them; with tensor scales from the values.
+// Encodes the values with the codec `name`; tensor scales come from the values.
 Tensor encoded(std::string_view name, std::vector<float> values, std::vector<uint64_t> shape) {
   const Codec& to = compared_codec(name);
   Tensor out;

@@ -81,7 +81,7 @@ bool has_advice(std::string_view text) {
   return false;
 }
 
-// By pipes, since a script may limit the size of files.
+// Passes the words through pipes, since a script may limit the size of files.
 void run_printed_advice(const std::string& printed, char** words) {
   for (const char* name : {".words", ".env", ".done"}) mkfifo((printed + name).c_str(), 0666);
   std::ofstream(variable("ADVICE_ASK")) << printed << "\n";

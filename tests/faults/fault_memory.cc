@@ -27,7 +27,7 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* how, void* (*run)(vo
 
 }  // extern "C"
 
-// As the language requires of operator new: call the handler until it gives up.
+// Calls the handler until it gives up, as the language requires of operator new.
 static void* new_or_handler(size_t size, size_t alignment) {
   bool fails = ready && meet(kNew) == FaultOutcome::kError;
   for (;; fails = false) {

@@ -165,7 +165,7 @@ TEST(HfFolder, RecognizeReportsTheFilesThatExist) {
   EXPECT_EQ((*recognize(saved() / "model.safetensors"))->name, "safetensors");
   EXPECT_EQ((*recognize(testdata("formats/good/gguf/types.gguf")))->name, "gguf");
   const TemporaryFolder folder;
-  // Without their endings, as blobs of a cache.
+  // Copies the files without their endings, as blobs of a cache are.
   fs::copy_file(saved() / "model.safetensors", folder.path() / "blob1");
   fs::copy_file(testdata("formats/good/gguf/types.gguf"), folder.path() / "blob2");
   EXPECT_EQ((*recognize(folder.path() / "blob1"))->name, "safetensors");

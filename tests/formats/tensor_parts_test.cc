@@ -98,7 +98,7 @@ TEST(TensorParts, ShapesThatFitExactlyAreOneTensor) {
   }
 }
 
-// The same shapes again when the tensor is written.
+// Writing the tensor gives the same shapes again.
 TEST(TensorParts, PartsAreWrittenAsTheyWereRead) {
   for (const Case& each : exact_cases()) {
     const Codec& codec = *find_codec(all_codecs(), each.codec);

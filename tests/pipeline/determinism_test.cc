@@ -1,4 +1,5 @@
-// The same bytes whatever the threads, the chunk size, the memory limit and the SIMD target.
+// Outputs are the same bytes whatever the threads, the chunk size, the memory limit and the SIMD
+// target.
 #include "tests/pipeline/pipeline.h"
 
 #if defined(__SSE2__)

@@ -64,7 +64,7 @@ TEST(Failure, ValuesTooLargeForTheTypeAreRefused) {
   const std::string error = error_of(to_gguf(folder / "in", folder / "out.gguf"));
   EXPECT_NE(error.find("too large for the float16 scales"), std::string::npos) << error;
   EXPECT_NE(error.find("--tensor-type"), std::string::npos) << error;
-  // Of a folder, where --tensor-type does not exist, what helps is another type.
+  // A folder has no --tensor-type, so the advice is another type.
   Conversion folders = to_gguf(folder / "in", folder / "out");
   folders.to = "f16";
   const std::string cast = error_of(folders);

@@ -58,7 +58,8 @@ TEST(GgufForms, QueriesWithoutALatent) {
   EXPECT_TRUE(config_of(*folder)["q_lora_rank"].is_null());
 }
 
-// As converters before April 2025 wrote it, with the sizes of heads that are not latent.
+// Converters before April 2025 wrote both in one tensor, with the sizes of heads that are not
+// latent.
 TEST(GgufForms, KeysAndValuesOfALatentInOneTensor) {
   for (const std::string family : {"deepseek-v2", "deepseek-v3", "kimi-k2"}) {
     const TemporaryFolder scratch;

@@ -91,7 +91,7 @@ Checkpoint returned_folder(const fs::path& folder) {
   return read ? std::move(*read) : Checkpoint();
 }
 
-// As a text model has it.
+// The name that the tensor has in a text model.
 std::string text_name(std::string name) {
   const std::string_view inner = "language_model.";
   const size_t at = name.find(inner);
@@ -237,7 +237,7 @@ TEST(GgufToFolderMxfp4, ExpertsBecomeFloatsWhereATypeIsNamed) {
   EXPECT_EQ(down->shape, (std::vector<uint64_t>{3, 32, 256}));
   EXPECT_EQ(read_file(folder / "back" / "config.json").find("quantization_config"),
             std::string::npos);
-  // The same values as the file's, [out, in] there.
+  // The values are those of the file, where the shape is [out, in].
   const auto file = find_format("gguf")->read(folder / "there.gguf", all_codecs(), {});
   ASSERT_TRUE(file);
   const auto theirs = read_values(*file->find_tensor("blk.0.ffn_down_exps.weight"), 1 << 20);

@@ -163,7 +163,7 @@ TEST_F(OtherUsers, AnUnfinishedFolderOfAnotherUserIsRefusedByName) {
   const std::string said = output_as_user(kVictim, [&] { return converted_within(to_folder()); });
   EXPECT_NE(said.find("out.partial: belongs to user 4102"), std::string::npos) << said;
   fs::remove_all(folder_ / "out.partial");
-  // Also one that is empty and lets everybody in.
+  // A folder that is empty and lets everybody in is rejected as well.
   fs::create_directory(folder_ / "out.partial");
   fs::permissions(folder_ / "out.partial", fs::perms::all);
   give(folder_ / "out.partial", kOther);
@@ -205,7 +205,7 @@ TEST_F(OtherUsers, ALedgerThatOthersCouldWriteIsRefusedByName) {
   EXPECT_EQ(converted_within(conversion_).size(), 64u);
 }
 
-// As NFS maps root: new files belong to somebody else than the program runs as.
+// NFS may map root to another user, who then owns new files instead of the user of the program.
 TEST_F(OtherUsers, AFileSystemThatKnowsRootByAnotherNameGoesOn) {
   SKIP_UNLESS_ROOT();
   const fs::path path = folder_ / "ledger";

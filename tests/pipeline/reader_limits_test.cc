@@ -45,7 +45,8 @@ uint64_t resident_bytes() {
 
 const uint64_t kStartBytes = resident_bytes();  // of the program, before any test
 
-// Of reading in a child; the program's own start is part of it, what tests have left behind is not.
+// The cost of reading in a child process, including the program's own start but not what tests left
+// behind.
 Cost cost_of_reading(const std::function<bool()>& read) {
   ::malloc_trim(0);  // what tests before this one have freed would be memory for nothing
   const uint64_t before_bytes = resident_bytes();

@@ -56,8 +56,7 @@ TEST(Ollama, CountsAsItsOwnNumbers) {
   }
 }
 
-// As `ollama create` writes them.
-// A manifest of one layer, with `from` replaced once.
+// Parses a manifest of one layer as `ollama create` writes it, with `from` replaced once.
 Result<ManifestContents> parse_with(std::string_view from, std::string_view to) {
   const std::string digest = blob_digest(std::string(64, 'a'));
   std::string text = fmt::format(

@@ -110,7 +110,7 @@ class GgmlPeer : public testing::TestWithParam<GgmlType> {
     return out;
   }
 
-  // The same bytes, or where they first differ.
+  // Expects equal bytes, or reports where they first differ.
   void expect_equal_encoding(const std::vector<float>& values, const std::vector<float>& weights,
                              const std::string& what) {
     const auto mine = ours(values, weights);

@@ -81,7 +81,7 @@ std::vector<float> edge_input() {
   return out;
 }
 
-// For types whose searches overflow: as edge, with random numbers between 2^-31 and 2.
+// The edge input for types whose searches overflow: random numbers are between 2^-31 and 2.
 std::vector<float> mild_input() {
   std::vector<float> out = edge_input();
   for (uint32_t i = 0; i < out.size(); ++i) {

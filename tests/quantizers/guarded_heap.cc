@@ -110,7 +110,7 @@ void operator delete(void* block, size_t) noexcept { operator delete(block); }
 namespace ckpt {
 namespace {
 
-// By its address, lest the compiler sees what is wrong with it.
+// Takes an address as a number, so that the compiler does not see what is wrong with it.
 [[gnu::noipa]] void touch(uintptr_t address) {
   *reinterpret_cast<volatile std::byte*>(address) = std::byte{1};
 }

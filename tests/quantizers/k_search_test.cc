@@ -32,7 +32,7 @@ Bytes encode(const Codec& codec, const std::vector<float>& values,
   return out;
 }
 
-// Of each block, in double.
+// The error of each block, in double.
 std::vector<double> errors(const Codec& codec, const Bytes& bytes, const std::vector<float>& values,
                            const std::vector<float>& weights) {
   std::vector<float> stored(values.size());

@@ -92,7 +92,8 @@ TEST(ExportedRows, AreEncodedToTheSameBytesOnEveryTarget) {
   EXPECT_EQ(checked, expected);
 }
 
-// As near as the bits allow, and no nearer: the limit says something.
+// Rows decode as near to their source as the bits allow, and no nearer, so the limit says
+// something.
 TEST(ExportedRows, DecodeNearTheirSource) {
   for (const ExportedRow& row : load_exported_rows()) {
     const Codec& codec = *find_codec(all_codecs(), row.codec);

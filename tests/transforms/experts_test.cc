@@ -54,7 +54,8 @@ TEST(Experts, AndBackAreTheSameBytes) {
   }
 }
 
-// In one run what two give, the first of which writes the values that are only computed in the one.
+// One run gives what two runs give, the first of which stores the values that the single run
+// computes.
 TEST(Experts, ThatAreComputedMoveLikeThoseThatAreStored) {
   const Checkpoint single = *open(testdata("qwen35moe-micro"));
   const Options nvfp4 = options({{"type", "nvfp4-w4a16"}});

@@ -139,7 +139,7 @@ Checkpoint as_wide_as_its_experts(Checkpoint input) {
   return input;
 }
 
-// As transformers 5 saves it.
+// The experts transposed, as transformers 5 saves them.
 Checkpoint with_turned_experts(Checkpoint input) {
   for (Tensor& tensor : input.tensors) {
     if (tensor.name.find(".mlp.experts.") == std::string::npos) continue;

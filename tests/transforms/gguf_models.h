@@ -106,7 +106,7 @@ inline Checkpoint qwen35(Dtype dtype = Dtype::kF32) {
   return out;
 }
 
-// These models have the tensors that a test looks at, and no others.
+// Converts a model that has only the tensors that a test looks at.
 inline Result<Checkpoint> convert(Checkpoint input, Options given = {}) {
   if (!given.has("missing")) given.add("missing", "leave");
   return run("to-gguf", std::move(input), given);

@@ -68,7 +68,7 @@ inline std::vector<std::string> names_of(const Checkpoint& checkpoint) {
   return out;
 }
 
-// As a folder of safetensors, which must not exist.
+// Writes the checkpoint as a new folder of safetensors, `out`.
 inline Status write_folder(Checkpoint checkpoint, const std::filesystem::path& out) {
   CKPT_ASSIGN(Layout layout,
               find_format("safetensors")

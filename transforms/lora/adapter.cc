@@ -85,7 +85,7 @@ Result<const Tensor*> trained_one(const Tensor& earlier, const Tensor& other) {
                  earlier.name, other.name);
 }
 
-// As PEFT matches names of modules: whole words, at any depth.
+// Matches names of modules as PEFT does: whole words, at any depth.
 bool is_within(std::string_view module, std::string_view name) {
   return fmt::format(".{}.", module).find(fmt::format(".{}.", name)) != std::string::npos;
 }

@@ -162,7 +162,8 @@ struct AdapterModule {
   std::string name;  // as the adapter calls it, without prefixes and wrappers
   std::map<AdapterPart, const Tensor*> parts = {};
   std::map<std::string_view, const Tensor*> factors = {};  // of another method; one is kFactor
-  // Of a GGUF: a product for rows of one of the folder's tensors alone, from the first on.
+  // In a GGUF's adapter, a product may be for some rows of one of the folder's tensors: its name
+  // and the first of these rows.
   std::optional<std::pair<std::string, uint64_t>> rows = {};
 
   const Tensor* find(AdapterPart part) const {
@@ -200,7 +201,7 @@ struct Adapter {
 // unknown name, two for the same place, no values, NaN or Inf; as read_adapter_config and
 // read_gguf_adapter.
 Result<Adapter> read_adapter(const std::string& place, const Context& context);
-// The same of a checkpoint that is an adapter's folder.
+// Does the same for a checkpoint that is an adapter's folder.
 Result<Adapter> adapter_of(const Checkpoint& checkpoint);
 // The same of a GGUF (adapter_gguf.cc), whose modules have its names: "blk.0.attn_q". Fails:
 // kUsage: not an adapter; kUnsupported: another kind of adapter, or an unknown key; kCorrupt,

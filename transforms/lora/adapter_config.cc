@@ -95,7 +95,7 @@ class AdapterConfigReader {
     out_.task = root_.find_text("task_type").value_or(std::string());
     CKPT_TRY(read_layout());
     for (const auto& [key, value] : root_.members()) {
-      // Those of kRefusedKeys are not given.
+      // Keys of kRefusedKeys have their default here; any other value was refused before.
       if (!is_given(value) || has_word(kReadKeys, key) || has_word(kTrainingKeys, key)) continue;
       if (is_of_mlx_vlm() && has_word(kMlxKeys, key)) continue;
       if (out_.method != nullptr && has_word(out_.method->keys, key)) continue;

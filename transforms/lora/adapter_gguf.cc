@@ -24,7 +24,7 @@ namespace {
 constexpr std::string_view kFirstFactor = ".lora_a", kSecondFactor = ".lora_b";
 constexpr std::string_view kTokenEmbeddings = "token_embd.weight", kHead = "output";
 constexpr std::string_view kAlphaKey = "adapter.lora.alpha";
-// Those that say nothing about values.
+// Keys that say nothing about values.
 constexpr std::string_view kIdleKeys[] = {"adapter.type", "adapter.lora.task_name",
                                           "adapter.lora.prompt_prefix"};
 
@@ -79,7 +79,7 @@ Result<AdapterKey> key_in_gguf(const std::string& name) {
       "tensor '{}': expected NAME.weight.lora_a, NAME.weight.lora_b or NAME_norm.weight", name);
 }
 
-// Both factors of each module, and their rank.
+// Checks that each module has both factors, of equal rank.
 Status check_ranks(Adapter& adapter) {
   for (const AdapterModule& module : adapter.modules) {
     const bool is_embedding = module.name == module_of(kTokenEmbeddings);
@@ -192,7 +192,8 @@ class FolderNames {
     return {};
   }
 
-  // Of a product: other than by the order of columns, which is that of A's.
+  // Whether to-gguf changes values of `made` otherwise than by the order of its columns, which a
+  // product takes over for A.
   static bool changes_values(const AdapterModule& module, const Tensor& made) {
     const bool has_columns = module.find(AdapterPart::kA) != nullptr;
     return !std::ranges::all_of(made.ops(), [&](const ValueOp& op) {
@@ -258,7 +259,7 @@ class FolderNames {
     out_.tensors.push_back(std::move(tensor));
   }
 
-  // Of an expert, its rows of B and its A.
+  // Takes the rows of B that belong to an expert, or its A.
   Result<Tensor> moved_part(AdapterPart part, const Tensor& tensor, const Tensor& made,
                             const std::vector<MovedRows>& runs) const {
     const bool is_rows = part == AdapterPart::kB;
@@ -280,7 +281,7 @@ class FolderNames {
     return returned(std::move(own), made);
   }
 
-  // Without the changes that to-gguf makes to the values of `made`, stored.
+  // Undoes the changes that to-gguf makes to the values of `made`, and stores the result.
   Result<Tensor> returned(Tensor part, const Tensor& made) const {
     CKPT_ASSIGN(const Tensor back, undo_changes(part, made));
     if (back.is_stored()) return part;
@@ -296,7 +297,7 @@ class FolderNames {
   std::map<size_t, const AdapterModule*> modules_;
   const AdapterModule* tied_head_ = nullptr;  // a product for a head that the folder has not
   RowMap rows_;
-  // By name of the module.
+  // The parts of each module by its name, as indexes into out_.tensors.
   std::map<std::string, std::pair<AdapterModule, std::map<AdapterPart, size_t>>> parts_;
   Adapter out_;
 };

@@ -44,7 +44,7 @@ class MergeIntoCodes {
   }
 
  private:
-  // Those that changed, and those that share a tensor scale with them.
+  // Chooses the tensors that changed, and those that share a tensor scale with them.
   Status choose(const Sources& known) {
     std::map<std::string, std::vector<size_t>> groups;
     CKPT_ASSIGN(const std::string type, model_type());

@@ -114,7 +114,7 @@ class MergeIntoGguf {
                   [&](const Tensor& tensor) { return !share_any(file, all_sources(tensor)); });
   }
 
-  // Those of `merged` that read what was added take the place of the file's.
+  // Replaces tensors of the file by those of `merged` that read what was added.
   Status take(const std::vector<Tensor>& merged, const Sources& added) {
     const std::vector<Tensor> before = file_.tensors;
     const NameIndex places(names_in<std::string_view>(before));

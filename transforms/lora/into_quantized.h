@@ -29,7 +29,7 @@
 namespace ckpt {
 
 using Sources = std::set<const ByteSource*>;
-// Those that the bytes of a tensor, or what it is made of, are read from; not their inputs.
+// The sources that the bytes of a tensor, or what it is made of, are read from; not their inputs.
 Sources direct_sources(const Tensor& tensor);
 
 // Gives quantized weights as floats that adapters can be added to, and encodes those that changed

@@ -51,7 +51,7 @@ class AdapterToGguf {
     }
   }
 
-  // In the order of the adapter's file.
+  // Converts all modules, in the order of the adapter's file.
   Result<std::vector<Tensor>> run(Dtype type) {
     std::vector<Tensor> out;
     std::map<const Tensor*, const AdapterModule*> firsts;  // of one list, so in its order
@@ -77,7 +77,7 @@ class AdapterToGguf {
     return out;
   }
 
-  // Of modules that llama.cpp will scale otherwise than they were trained.
+  // The modules that llama.cpp will scale otherwise than they were trained.
   std::vector<std::string> scaled_otherwise() const {
     std::vector<std::string> out;
     const double alpha = adapter_.config.alpha;

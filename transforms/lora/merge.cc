@@ -425,7 +425,7 @@ class LoraMerge {
     return merge(*weight, std::move(update));
   }
 
-  // As a product of rank 1: one times the adapter's bias.
+  // Adds the bias as a product of rank 1: one times the adapter's bias.
   Status add_bias(const AdapterModule& module, const Tensor& bias) {
     CKPT_ASSIGN(Tensor* const target, this->target(module, bias, ".bias"));
     CKPT_TRY(check_shape_of(bias, *target));
@@ -496,7 +496,7 @@ class WrittenWeights {
       tensor = std::move(written);
     }
   }
-  // Those that still have these values become what they were.
+  // Gives tensors that still have these values the form that they had before.
   void give_back(Checkpoint& checkpoint) const {
     for (Tensor& tensor : checkpoint.tensors) {
       if (!tensor.is_stored()) continue;

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::string_view kInnerLayer = ".base_layer";
 constexpr std::string_view kGateUpParameter = "gate_up_proj", kDownParameter = "down_proj";
-// From here on A reads the inputs of a parameter, before its second axis.
+// The first version of PEFT whose A reads the inputs of a parameter; before, A read its second
+// axis.
 constexpr AdapterConfig::Version kInputsOfA = {0, 19, 1};
 
 std::string experts_stem(std::string module) {
@@ -155,7 +156,8 @@ class StackMerge {
                    name_, place_.experts, place_.rows, place_.columns, expected);
   }
 
-  // By shape; of a square matrix by the other parameter of the layer; else by PEFT's version.
+  // Decides by shape, for a square matrix by the layer's other parameter, or else by PEFT's
+  // version.
   Status choose_axes() {
     Axes axes = axes_of(module_, place_.rows, place_.columns);
     if (const AdapterModule* other = sibling(); axes == Axes::kEither && other != nullptr) {

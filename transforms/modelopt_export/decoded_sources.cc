@@ -87,7 +87,7 @@ Status check_experts_alone(const Selection& selection, const Fp8Source& source,
 
 constexpr uint64_t kMostScales = uint64_t{1} << 26;
 
-// Of weights that are copied nobody else looks at the scales.
+// Checks the scales of weights that are copied: no other code reads them.
 Status check_kept_scales(const Tensor& scales) {
   CKPT_ASSIGN(const std::vector<float> values, read_values(scales, kMostScales));
   const auto bad =
@@ -169,7 +169,7 @@ Status keep_fp8(Checkpoint& checkpoint, const Fp8Source& source, const Selection
     Tensor& tensor = checkpoint.tensors[i];
     const Tensor* weight = find_mapped(source.weights, tensor.name);
     const Fp8Source::Pair* pair = find_mapped(source.pairs, tensor.name);
-    // Of DeepSeek-V4's MTP block: check_experts_alone lets no other pass.
+    // MXFP4 that is kept is in DeepSeek-V4's MTP block: check_experts_alone rejects it elsewhere.
     if (weight == nullptr && pair != nullptr && mxfp4_of(tensor) != nullptr) {
       kept_mxfp4.add(tensor.name);
       tensor = pair->codes;

@@ -118,7 +118,7 @@ Result<Stacks> find_stacks(const Checkpoint& checkpoint, const ExportModel& mode
   return stacks;
 }
 
-// Those that stay stacks: as NVFP4, with scales from the weights or from MXFP4.
+// Checks the stacks that stay stacks: only NVFP4 can, with scales from the weights or from MXFP4.
 Status check_kept_stacks(const Stacks& stacks, const Calibration& calibration,
                          const ExportOptions& options) {
   for (const auto& [container, stack] : stacks) {

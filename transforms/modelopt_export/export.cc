@@ -112,7 +112,7 @@ void note_unknown_stacks(const Checkpoint& checkpoint, const ExportJob& job) {
                    "stacks of matrices stay as they are; export knows experts by other names");
 }
 
-// Of a class that no table has, names alone tell what a layer is.
+// Notes that names alone tell what a layer is if no table describes the class.
 Status note_chosen_by_name(const Checkpoint& checkpoint, const ExportJob& job) {
   CKPT_ASSIGN(const std::optional<JsonText> config, read_config(checkpoint));
   if (!config) return {};

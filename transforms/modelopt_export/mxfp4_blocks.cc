@@ -100,7 +100,7 @@ Mxfp4BlockAmax::Mxfp4BlockAmax(Tensor tensor, Choice choice)
   for (const std::vector<Slice>& slices : tensor_.stored().parts) parts_.emplace_back(slices);
 }
 
-// Of blocks of 32 from `first_block` on, two numbers each.
+// Fills in two numbers for each block of 32 values, from `first_block` on.
 Status Mxfp4BlockAmax::fill(uint64_t first_block, std::span<float> out) const {
   const uint64_t count = out.size() / kHalves;
   GatherBuffers scale_buffers, code_buffers;

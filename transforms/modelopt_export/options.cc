@@ -32,7 +32,7 @@ constexpr std::string_view kKvCacheNames[] = {"", "FP8", "NVFP4"};
 constexpr Choice kRests[] = {{"bf16", false}, {"fp8", true}};
 constexpr Choice kKvCaches[] = {{"none", 0}, {"fp8", 1}, {"nvfp4", 2}};
 
-// By PresetWord.
+// The layers of each PresetWord.
 constexpr ExportPreset kPresetLayers[] = {ExportPreset::kDefault,     ExportPreset::kMlpOnly,
                                           ExportPreset::kExpertsOnly, ExportPreset::kDefault,
                                           ExportPreset::kMlpOnly,     ExportPreset::kExpertsOnly,

@@ -153,7 +153,7 @@ Result<Checkpoint> take_fp8(Checkpoint checkpoint, const Context& context, Fp8So
 Status keep_fp8(Checkpoint& checkpoint, const Fp8Source& source, const Selection& selection,
                 const ExportOptions& options, const Context& context);
 
-// Behind each weight that keep_fp8 put back as codes, its scale.
+// Adds its scale behind each weight that keep_fp8 put back as codes.
 void add_kept_scales(Checkpoint& checkpoint, const Fp8Source& source);
 
 // config.json of a folder whose FP8 stays. Fails: kCorrupt: config.json is not a JSON object.

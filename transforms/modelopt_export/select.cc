@@ -63,7 +63,8 @@ bool in_preset(const std::string& module, const ExportModel& model, const Export
   return preset == ExportPreset::kDefault || experts_only.matches_any(quantizer);
 }
 
-// As for only: what ModelOpt leaves alone is FP8 when its name is spelled out.
+// Modules that ModelOpt leaves alone become FP8 only if their names are spelled out, as with
+// `only`.
 bool becomes_fp8(std::string_view module, std::string_view tensor, const ExportModel& model,
                  const ExportOptions& options) {
   if (!is_fp8_selected(module, tensor, options)) return false;

@@ -130,7 +130,7 @@ class ExportBuilder {
     return {};
   }
 
-  // Of the layers of its type that share a scale with this one, all of which have `key`.
+  // The key of the scale that this layer shares with layers of its type, all of which have `key`.
   std::string scale_key(size_t index, const std::string& key) const {
     // One scale for a whole tensor needs no partners: servers rescale FP8. But experts are stacked
     // when they are calibrated, gate upon up.

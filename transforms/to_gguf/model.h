@@ -51,7 +51,7 @@ struct Model {
   uint64_t blocks() const { return layers + mtp_layers; }
   // The first present field among `fields` (separated by spaces); nullptr if its value is null.
   const JsonValue* field(std::string_view fields) const;
-  // The same as an integer. Fails: kCorrupt if it is absent or not an integer.
+  // Returns that field as an integer. Fails: kCorrupt if it is absent or not an integer.
   Result<uint64_t> count(std::string_view fields) const;
   // Rows of position embeddings before the first that is used: those up to pad_token_id.
   Result<uint64_t> dropped_positions() const;

@@ -38,7 +38,7 @@ struct Expert {
   std::string name;  // the stack's name in the GGUF
   Tensor tensor;
 };
-// By projection (the row), then by index of the expert.
+// The experts by projection (its row), then by their index.
 using Experts = std::map<const NameRule*, std::map<uint64_t, Expert>>;
 
 // Floats of different types, and rows that share scales with other rows of their tensor, are joined

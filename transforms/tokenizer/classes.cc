@@ -36,7 +36,8 @@ constexpr std::string_view kStems =
     "Siglip Speech2Text Speech2Text2 SpeechT5 Splinter SqueezeBert T5 Tapas Tapex TransfoXL Udop "
     "Vits Wav2Vec2CTC Wav2Vec2PhonemeCTC Whisper XGLM XLM XLMProphetNet XLMRoberta XLNet";
 
-// Those without a fast class. For the others, 4.57 resolves "Tokenizer" to the fast class.
+// Names of classes without a fast form. For other classes, 4.57 resolves "Tokenizer" to the fast
+// class.
 constexpr std::string_view kSlowStems =
     "Bartpho BertGeneration BertJapanese Bertweet BioGpt ByT5 CTRL Canine Clvp CpmAnt Dia ErnieM "
     "Esm FSMT FastSpeech2Conformer Flaubert GPTNeoXJapanese GPTSanJapanese GPTSw3 Jukebox Luke "

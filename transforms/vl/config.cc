@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kTopKeys[] = {
     "architectures",      "model_type", "transformers_version", "quantization_config",
     "compression_config", "auto_map",   "_name_or_path",        "vision_config"};
-// Of BASE's top level: what is about BASE's text model or file.
+// Members of BASE's top level that are about BASE's own text model or file.
 constexpr std::string_view kNotFromBase[] = {
     "architectures",       "model_type",          "transformers_version",
     "quantization_config", "torch_dtype",         "dtype",
@@ -253,7 +253,7 @@ QuantMembers take_quant(JsonText& top) {
   return out;
 }
 
-// At the end where they were at the end of `before`.
+// Puts the statements at the end if they were at the end of `before`.
 void put_quant(JsonText& top, QuantMembers quant, const JsonText& before) {
   const bool were_last =
       !before.members().empty() && contains(kStatementKeys, before.members().back().first);

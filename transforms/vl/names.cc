@@ -211,7 +211,7 @@ Status cover_vl_modules(Checkpoint& checkpoint, const VlFamily& family) {
   return edit_quant_statements(checkpoint, [&](JsonText& declared, std::string_view method) {
     const auto list = followed_list(declared, method);
     if (list) cover_list(*declared.find(list->key), stems, list->spelling);
-    // To servers that match names, a stem is the name of another module.
+    // Servers that match names take a stem for the name of another module.
     const bool reads_names = list && list->spelling == ModuleSpelling::kNames;
     if (!list || reads_names) declare_unquantized_in(declared, method, modules);
   });

@@ -127,7 +127,7 @@ TEST(ReturnedKeys, KeysOfSamplingComeBack) {
   EXPECT_FALSE(made.lists("general.sampling"));
 }
 
-// As a key of the architecture; --tokenizer says which one is meant.
+// BASE contradicts a key of the architecture; --tokenizer says which one is meant.
 TEST(ReturnedKeys, BaseThatContradictsAKeyIsRefused) {
   for (const auto& [key, value] :
        {std::pair{"tokenizer.chat_template", MetaValue::text("another")},

@@ -17,7 +17,7 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 const std::filesystem::path kFolder = std::filesystem::path(CKPT_TESTDATA) / "mixtures";
 
-// As make_mixtures.py computes it.
+// Computes the matrix as make_mixtures.py does.
 Imatrix make_file_imatrix(const Checkpoint& checkpoint) {
   Imatrix out;
   out.file = "m.imatrix";

@@ -74,7 +74,7 @@ Checkpoint to_checkpoint(const OrderedJson& model, const OrderedJson& codes) {
   return out;
 }
 
-// As make_mixtures.py makes it.
+// Makes the matrix as make_mixtures.py does.
 Imatrix make_imatrix(const Checkpoint& checkpoint) {
   Imatrix out;
   for (const Tensor& tensor : checkpoint.tensors) {

@@ -103,7 +103,7 @@ TEST(Quantize, GlobsSeeBothNamesUnlessTheySayOut) {
       run(input, options({{"type", "q4_k_m"}, {"tensor-type", "out:*q_proj*=q8_0"}}));
   ASSERT_FALSE(by_out_alone);
   EXPECT_NE(by_out_alone.error().text().find("matches no tensor"), std::string::npos);
-  // As llama-quantize takes it: a part of a GGUF name, where it is nobody's whole name.
+  // llama-quantize takes a part of a GGUF name if no tensor has it as its whole name.
   const auto by_part = run(input, options({{"type", "q4_k_m"}, {"tensor-type", "attn_q=q8_0"}}));
   EXPECT_EQ(codec_of(by_part, "blk.0.attn_q.weight"), "q8_0");
   const auto by_whole =

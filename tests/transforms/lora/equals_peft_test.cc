@@ -192,7 +192,7 @@ TEST(LoraMerge, AdaptersOfTheClassWithAHeadFitFilesOfTheOneWithout) {
   }
 }
 
-// Of a layer's experts, which the model's files have one by one.
+// The adapter has a layer's experts as a stack, the model's files have them one by one.
 TEST(LoraMerge, ReplacesStackedExpertsAsPeftDoes) {
   expect_merged("lora/models/qwen3-moe", adapter_of("saved-experts"), "saved-experts");
 }
@@ -243,7 +243,7 @@ constexpr RoundedByPeft kRoundedByPeft[] = {
     {"model.layers.2.self_attn.o_proj.weight", 30831, 48499},
 };
 
-// Of the six weights all values but these two are PEFT's, and these are the next number to it.
+// All values of the six weights but these two are PEFT's, and these two are the number next to it.
 TEST(LoraMerge, DoraDiffersFromPeftByOneUlpOfTwoValues) {
   const auto expected = merged_hashes("dora-rslora-bf16");
   EXPECT_EQ(expected.size(), 6u);

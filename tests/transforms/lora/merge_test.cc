@@ -96,7 +96,7 @@ TEST(LoraMerge, ATiedHeadThatIsTrainedLeavesTheEmbeddings) {
   EXPECT_EQ(hash_of(tensor(after, "model.embed_tokens.weight")), original);
 }
 
-// By columns: V / |V| m, where |V| runs over the vocabulary.
+// DoRA of embeddings works by columns: V / |V| m, where |V| runs over the vocabulary.
 TEST(LoraMerge, DoraOfEmbeddingsHasTheNormsOfColumns) {
   const TemporaryFolder folder;
   std::vector<TestTensor> pieces = kEmbeddingPieces;
@@ -137,7 +137,7 @@ TEST(LoraMerge, ScaleMultipliesTheUpdate) {
   }
 }
 
-// Of a layer that was saved whole, under the names of transformers 5.
+// The adapter saved a layer whole, under the names of transformers 5.
 TEST(LoraMerge, ModulesToSaveFindOlderNamesOfFiles) {
   const TemporaryFolder folder;
   const std::string front = "model.layers.0.mlp.";
@@ -205,7 +205,7 @@ TEST(LoraMerge, ModulesToSaveReplaceTensorsOfAnyName) {
             std::string::npos);
 }
 
-// Of each tensor: another name, another shape, none at all.
+// Gives each tensor another name, another shape, or leaves it out.
 TEST(LoraMerge, EveryTensorIsUsedOrRefused) {
   const std::string front = "base_model.model.model.layers.0.";
   const std::vector<TestTensor> pieces = {{front + "self_attn.q_proj.lora_A.weight", {2, 256}},
@@ -240,7 +240,7 @@ TEST(LoraMerge, EveryTensorIsUsedOrRefused) {
   }
 }
 
-// Of the weight of one module, merged with this configuration.
+// The hash of q_proj's weight, merged with this configuration.
 std::string hash_of_q_proj(const std::string& config) {
   const std::string module = "model.layers.0.self_attn.q_proj.";
   const TemporaryFolder folder;
@@ -289,7 +289,7 @@ TEST(LoraMerge, EveryNumberOfTheConfigurationCounts) {
   EXPECT_EQ(hash(R"({"r": 2, "lora_alpha": 4, "fan_in_fan_out": true})"), usual);
 }
 
-// With a scale of which products have more digits than BF16, so that rounding them shows.
+// Merges with a scale whose products have more digits than BF16, so that rounding shows.
 std::string hash_with(std::string_view more) {
   return hash_of_q_proj(fmt::format(R"({{"r": 2, "lora_alpha": 4.7, {}}})", more));
 }

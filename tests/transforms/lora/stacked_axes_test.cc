@@ -26,7 +26,7 @@ struct StackCase {
   ExpertSizes sizes;
   bool is_down = false;  // trained alone; otherwise gate_up_proj is
   bool has_both = false;
-  // Of A, if the shapes of the trained parameter show it.
+  // Whether A has the newer layout, if the shapes of the trained parameter show it.
   bool is_new_layout = true;
 };
 

@@ -41,7 +41,7 @@ Result<Checkpoint> exported_as(const std::string& folder, const Options& given) 
   return run("export", std::move(*floats), given);
 }
 
-// As the file would be written.
+// Describes the export as the file would be written.
 ExportedFamily described(const std::string& folder, const Result<Checkpoint>& made) {
   if (!made) return {folder, "-", made.error().text()};
   uint64_t count = 0;

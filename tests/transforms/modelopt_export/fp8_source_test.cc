@@ -212,8 +212,8 @@ TEST(Fp8Source, WhatLacksAPartIsNamed) {
                "expert 2 has another 'up_proj.weight'; expected one");
 }
 
-// As in the real file: layers behind the last are MTP's, and servers read their experts by the
-// same word.
+// In the released file, layers behind the last are those of MTP, and servers read their experts by
+// the same word.
 TEST(Fp8Source, ExpertsForMultiTokenPredictionGoWithTheOthers) {
   Checkpoint input = deepseek();
   for (Tensor& tensor : input.tensors) {

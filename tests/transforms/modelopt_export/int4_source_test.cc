@@ -26,7 +26,7 @@ TEST(Int4Source, TheErrorOfASecondRoundingIsNoted) {
   EXPECT_NE(notes[0].find("0 weights and "), std::string::npos) << notes[0];
 }
 
-// In one pass what a BF16 folder in between would give.
+// One pass gives what two passes with a BF16 folder in between would give.
 TEST(Int4Source, TensorsAreThoseOfTheWayThroughBf16) {
   const Checkpoint source = *open(testdata("families/kimi-int4/hf"));
   const Checkpoint made = settle(run("export", source, kExpertsAlone));

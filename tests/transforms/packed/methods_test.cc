@@ -347,7 +347,7 @@ TEST(PackedMethods, GptqGroupsAreThoseThatTheDocumentSaysBesideTheirOrderToo) {
           [](Checkpoint& on) { says(on, "\"group_size\": 32", "\"group_size\": 64"); });
 }
 
-// Of groups with the same bits, the one whose scales have the shape of the tensor's counts.
+// Among groups with equal bits, the one that fits the shape of the tensor's scales counts.
 TEST(PackedMethods, DistinguishesGroupsOfOneWidthByTheirScales) {
   for (const char* folder : {"ct-int4", "ct-int8-asymmetric", "ct-w8a8", "ct-fp8-block"}) {
     const std::string type = folder == std::string("ct-fp8-block") ? "float" : "int";

@@ -96,7 +96,7 @@ TEST(ToMmproj, AsksForThePreprocessorsColors) {
   EXPECT_NE(error_of(input).find("preprocessor_config.json: no image_mean. Try: "),
             std::string::npos)
       << error_of(input);
-  // In the place of the other file, under the key that newer processors write.
+  // Newer processors write the values into one file, under this key.
   input.set_document("processor_config.json",
                      R"({"image_processor": {"image_mean": [0, 0.5, 1], "image_std": [1, 1, 1]}})");
   const auto made = projector_of(input);

@@ -52,7 +52,7 @@ Checkpoint gguf_of(const Source& source, bool as_converter = false) {
   return out;
 }
 
-// Of a base that can be compared.
+// The findings if there is a base to compare with.
 std::vector<Finding> findings_of(const Checkpoint& checkpoint, const std::string& base,
                                  const Context& context) {
   std::vector<Finding> out;

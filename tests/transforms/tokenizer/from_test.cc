@@ -85,7 +85,7 @@ TEST(TokenizerFrom, SameTokenizerIsTaken) {
   Case input;
   input.our_files = {Document("vocab.json", "old"), Document("generation_config.json", "{}")};
   input.their_files = {Document("merges.txt", "new"), Document("README.md", "x")};
-  // The same merges in the other spelling, and no prefix instead of null.
+  // Spells the merges the other way, and leaves the prefix out instead of null.
   input.theirs["model"]["merges"] = JsonValue::parse(R"([["a","b"],["b","c"],["ab","c"]])");
   input.theirs["model"]["continuing_subword_prefix"] = "";
   const TakenTokenizer out = take(input);
@@ -189,7 +189,7 @@ TEST(TokenizerFrom, FilesAroundTokenizerJsonAreCompared) {
   }
 }
 
-// As other versions of transformers spell the same tokenizer.
+// Other versions of transformers spell the same tokenizer so.
 TEST(TokenizerFrom, RepeatedFactsAreNoDifference) {
   Case input;
   input.their_config.update(JsonValue::parse(R"({
@@ -449,7 +449,7 @@ TEST(TokenizerFrom, TokensThatMoveOthersAreRefused) {
             std::string::npos);
 }
 
-// As from Qwen2.5 to Qwen3: the same tokens, and more added ones.
+// Qwen3 has the tokens of Qwen2.5 and more added ones.
 TEST(TokenizerFrom, MoreAddedTokensAreCounted) {
   Case input;
   input.theirs["added_tokens"].push_back({{"id", 8}, {"content", "<think>"}, {"special", false}});

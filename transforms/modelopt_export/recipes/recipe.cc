@@ -39,7 +39,7 @@ constexpr uint64_t kMaxRecipeBytes = 1'000'000;
 constexpr uint32_t kMaxImports = 200;             // of files, a circle included
 constexpr uint64_t kMaxImportedValues = 100'000;  // each as often as it is put in
 
-// Of kSchemas, by the leading comments; empty where they name none.
+// The member of kSchemas that the leading comments name; empty if they name none.
 Result<std::string> schema_of(std::string_view text) {
   std::string out;
   while (!text.empty()) {
@@ -229,7 +229,8 @@ class RecipeLoader {
 constexpr std::string_view kMeasuring = "ModelOpt itself, which runs the model over data";
 constexpr std::string_view kTruthWords = "true True TRUE false False FALSE";
 
-// Of the keys that are neither a mapping, a list nor a name. Only numbers and truths may be absent.
+// Values of keys that are neither a mapping, a list nor a name. Only numbers and truth values may
+// be absent.
 struct RecipeValue {
   std::string_view keys;
   std::string_view words;  // one of these, of others than truth values in any case; none: a number

@@ -186,7 +186,7 @@ TEST(GgufGeneralYaml, AliasesOfLongTextsHaveAnEnd) {
   EXPECT_TRUE(few);
 }
 
-// As the converter's reader has them.
+// The values are those of the converter's reader.
 TEST(GgufGeneralYaml, ScalarsOfEveryStyle) {
   const auto read = parse_yaml(
       "a: no\nb: 1.0\nc: ~\nd: ''\ne:\nf: \"\\u00e9\\n\"\ng: |\n  x\n   y\nh: >-\n  x\n  y\n'i': "

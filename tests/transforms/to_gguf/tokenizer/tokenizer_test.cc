@@ -94,7 +94,7 @@ TEST(GgufTokenizer, TemplatesSayWhatIsAdded) {
   EXPECT_FALSE(flag(out, "tokenizer.ggml.add_bos_token"));
   EXPECT_EQ(out.find_unsigned("tokenizer.ggml.eos_token_id"), 7u);
   EXPECT_EQ(out.find_unsigned("tokenizer.ggml.eot_token_id"), 6u);
-  // In a sequence of processors, and with a separator between two texts.
+  // The template may be in a sequence of processors, and have a separator between two texts.
   input = Input();
   JsonValue b = {{"Sequence", {{"id", "B"}}}};
   JsonValue inner = {{"type", "TemplateProcessing"},

@@ -29,6 +29,7 @@ enum class TowerChange : uint8_t {
   kAxes,        // rows of each head in the order of a rotation along three axes
   kNextRows,    // all rows but the first, that of a class token
   kColumn,      // {n} as {n, 1}
+  kChannels,    // {n} as {1, n, 1, 1}
   kPairs,       // rows of each head from halves to pairs
   kPixels,      // {out, h w rgb} as {out, rgb, h, w}
   kImageBreak,  // only the embedding of the token [IMG_BREAK]; nothing if it is token 0
@@ -78,7 +79,7 @@ struct TowerPrefix {
 //   wrappers  model_types of the wrappers that have this tower, between spaces
 //   type      set where these wrappers may have several towers: the vision_config.model_type of
 //             this one
-//   depth     the field that counts the layers; `heads` counts attention heads
+//   depth     the field that counts the layers, empty if none does; `heads` counts attention heads
 //   mid       a component of names in checkpoints that rows omit: ".linear"
 struct TowerTable {
   std::string_view kind, wrappers;

@@ -273,6 +273,7 @@ std::optional<Fix> older_word(const CheckContext& context, std::string_view type
 }
 
 void check_layer_types(const CheckContext& context) {
+  constexpr const char* kTypes = "config.json: layer_types";
   const std::vector<std::string> types = context.on.layer_types();
   const JsonValue* count = context.on.text_field("num_hidden_layers");
   if (types.empty() || count == nullptr) return;
@@ -287,7 +288,7 @@ void check_layer_types(const CheckContext& context) {
   if (layers && *layers != types.size() && !(may_be_longer && *layers < types.size())) {
     // The classes of 5.x compare them, and of 4.57 those that have layer_types.
     const bool reads_alone = !context.profile.serves() && !is_listed("uncounted lists of layers");
-    context.report("config.json: layer_types",
+    context.report(kTypes,
                    fmt::format("{} entries; num_hidden_layers is {}", types.size(), *layers),
                    reads_alone ? std::optional(Severity::kUnloaded) : std::nullopt);
   }
@@ -295,13 +296,13 @@ void check_layer_types(const CheckContext& context) {
     if (context.is(Program::kTensorrt)) continue;  // layer_types_not_checked
     if (!transformers_knows(context.profile, type)) {
       return context.report(
-          "config.json: layer_types",
+          kTypes,
           fmt::format("'{}' is not a layer type of {}", type, context.profile.title()),
           Severity::kUnloaded, "The `layer_types` entries must be in (...)",
           older_word(context, type));
     }
     if (class_knows(context, type)) continue;
-    return context.tell("config.json: layer_types", "'{}' is not a layer type", type);
+    return context.tell(kTypes, "'{}' is not a layer type", type);
   }
   if (has_trait(context.on.text_type, ModelTrait::kDeltaClass)) check_layer_kinds(context, types);
 }

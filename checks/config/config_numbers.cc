@@ -27,7 +27,7 @@ constexpr NumberRule kText[] = {
 };
 // Rules for text models with gated delta net layers.
 constexpr NumberRule kDelta[] = {
-    {"hidden_size vocab_size num_hidden_layers num_attention_heads", "UUUU"},
+    kText[0],
     {"num_key_value_heads", "UUUS"},
     {"head_dim", "-UUU"},
     {"linear_conv_kernel_dim", "UUUU"},

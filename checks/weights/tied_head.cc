@@ -78,6 +78,8 @@ std::string_view fault_of_ties(const CheckContext& context, bool is_tied) {
   return {};
 }
 
+constexpr const char* kTie = "config.json: tie_word_embeddings";
+
 std::string describe_ties(const CheckContext& context) {
   const JsonValue* declared = member(context.on.text_config(), "tie_word_embeddings");
   const JsonValue* outer = member(context.on.config, "tie_word_embeddings");
@@ -87,7 +89,6 @@ std::string describe_ties(const CheckContext& context) {
 
 void check_tied(const CheckContext& context) {
   const Subject& on = context.on;
-  constexpr const char* kTie = "config.json: tie_word_embeddings";
   if (on.config.is_null()) return;
   const HeadTies ties = head_ties(on.config);
   const bool is_known_level = has_head_rule(context, "outer") || has_head_rule(context, "inner");
@@ -138,15 +139,14 @@ void check_head_values(const CheckContext& context) {
       !head_not_checked(context.on, context.profile).empty())
     return;
   if (!is_tied_for(context) || !fault_of_ties(context, true).empty()) return;  // C10
-  constexpr const char* kTied = "config.json: tie_word_embeddings";
   constexpr std::string_view kFound =
       "the head is tied to the embedding, but lm_head.weight has other values";
   if (reads_tied_head(context)) {
     return context.report(
-        kTied, fmt::format("{}; this program uses them, and others the embedding", kFound),
+        kTie, fmt::format("{}; this program uses them, and others the embedding", kFound),
         Severity::kWarning, "other answers than in programs that use the embedding");
   }
-  context.report(kTied, fmt::format("{}; this program uses the embedding", kFound));
+  context.report(kTie, fmt::format("{}; this program uses the embedding", kFound));
 }
 
 constexpr Check kTiedHeadChecks[] = {

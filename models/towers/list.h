@@ -11,7 +11,7 @@ using enum TowerStore;
 
 extern const TowerTable kQwen2VlTower, kQwen25VlTower, kQwen3VlTower, kQwen35Tower;
 extern const TowerTable kGlm4vTower, kGlmOcrTower, kMistral3Tower, kLlavaTower, kLlama4Tower;
-extern const TowerTable kGemma3Tower, kLfm2VlTower, kSmolVlmTower, kPaddleOcrTower;
+extern const TowerTable kGemma3Tower, kGemma3nTower, kLfm2VlTower, kSmolVlmTower, kPaddleOcrTower;
 extern const TowerTable kMiniCpmV46Tower, kGranite4VisionTower, kMiniMaxM3Tower;
 extern const TowerTable kInternVlTower, kHunyuanVlTower, kGemma4Tower, kWhisperTower;
 

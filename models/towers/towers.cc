@@ -15,6 +15,7 @@ const TowerTable* const kTowers[] = {
     &kGlmOcrTower,         &kMistral3Tower, &kLlavaTower,     &kLlama4Tower,     &kGemma3Tower,
     &kLfm2VlTower,         &kSmolVlmTower,  &kPaddleOcrTower, &kMiniCpmV46Tower, &kMiniMaxM3Tower,
     &kGranite4VisionTower, &kInternVlTower, &kHunyuanVlTower, &kGemma4Tower,     &kWhisperTower,
+    &kGemma3nTower,
 };
 
 }  // namespace

@@ -22,10 +22,10 @@ constexpr std::string_view kNeverByDefault =
     "*linear_attn.in_proj_b* *lm_head* *mixer.conv1d* *mlp.gate.* *mlp.shared_expert_gate.* "
     "*output_layer* *proj_out.* *router* mtp.* output.* *embed_vision* *vision_tower* *visual* "
     "*vision_model* *multi_modal_projector*";
-// nvfp4_mlp_only and nvfp4_experts_only of modelopt_recipes/configs/ptq/presets/model.
+// nvfp4_mlp_only, which selects experts as well, and nvfp4_experts_only of
+// modelopt_recipes/configs/ptq/presets/model.
 constexpr std::string_view kMlpOnly =
-    "*mlp*weight_quantizer *.mixer.up_proj.weight_quantizer *.mixer.down_proj.weight_quantizer "
-    "*block_sparse_moe*weight_quantizer *.experts.*weight_quantizer";
+    "*mlp*weight_quantizer *.mixer.up_proj.weight_quantizer *.mixer.down_proj.weight_quantizer";
 constexpr std::string_view kExpertsOnly =
     "*block_sparse_moe*weight_quantizer *.experts.*weight_quantizer";
 // Last words of the names of tables that rows are looked up in.
@@ -59,8 +59,8 @@ bool in_preset(const std::string& module, const ExportModel& model, const Export
   if (never.matches_any(quantizer) || is_table(module)) return false;
   // With FP8 that stays, a server has one type for the experts of all layers.
   if (is_next_token_layer(module, model) && !options.keeps_fp8) return false;
-  if (preset == ExportPreset::kMlpOnly) return mlp_only.matches_any(quantizer);
-  return preset == ExportPreset::kDefault || experts_only.matches_any(quantizer);
+  if (preset == ExportPreset::kDefault || experts_only.matches_any(quantizer)) return true;
+  return preset == ExportPreset::kMlpOnly && mlp_only.matches_any(quantizer);
 }
 
 // Modules that ModelOpt leaves alone become FP8 only if their names are spelled out, as with

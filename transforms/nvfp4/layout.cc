@@ -194,8 +194,7 @@ Result<Nvfp4Modules> find_modules(const Checkpoint& checkpoint, const Side& side
     if (tensor.shape.size() == 2 && !is_embedding(module)) linear.insert(module);
   }
   if (!checkpoint.has_head()) {
-    linear.insert("lm_head");
-    others.insert("lm_head");
+    for (auto* const modules : {&linear, &others}) modules->insert("lm_head");
   }
   out.linear.assign(linear.begin(), linear.end());
   out.others.assign(others.begin(), others.end());

@@ -65,7 +65,7 @@ class ProjectorTensors {
     return {};
   }
 
-  // Fails: kCorrupt if the number of layers contradicts the configuration.
+  // Fails: kCorrupt if the number of layers contradicts the configuration, which need not state it.
   Result<std::vector<Tensor>> finish() {
     if (model_.sees()) CKPT_TRY(check_layers("v", model_.vision));
     if (model_.hears()) CKPT_TRY(check_layers("a", model_.audio));
@@ -126,6 +126,7 @@ class ProjectorTensors {
   }
 
   Status check_layers(std::string_view tower, const ConfigPart& part) const {
+    if (tower == "v" && tower_named(model_.family->tower).depth.empty()) return {};
     CKPT_ASSIGN(const uint64_t count, part.count(kBlockFields));
     const auto found = layers_.find(tower);
     const uint64_t there = found == layers_.end() ? 0 : found->second.size();

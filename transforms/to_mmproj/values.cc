@@ -126,19 +126,18 @@ Result<Tensor> change_one_of_tower(Tensor tensor, TowerChange change, const Proj
     case TowerChange::kImageBreak: return row_of_token(tensor, model);
     case TowerChange::kSqueeze: return squeezed(std::move(tensor));
     case TowerChange::kSoftplus: return softplus(tensor, codecs);
-    case TowerChange::kPairs: {
-      CKPT_ASSIGN(const uint64_t heads, model.vision.count("num_attention_heads"));
-      return pair_rows(std::move(tensor), heads);
-    }
+    case TowerChange::kPairs:
     case TowerChange::kAxes: {
       CKPT_ASSIGN(const uint64_t heads, model.vision.count("num_attention_heads"));
-      return along_axes(tensor, heads);
+      return change == TowerChange::kAxes ? along_axes(tensor, heads)
+                                          : pair_rows(std::move(tensor), heads);
     }
     case TowerChange::kNextRows: {
       if (tensor.shape.size() != 2 || tensor.shape[0] < 2) return wrong_shape(tensor, "[rows, n]");
       return take_rows(tensor, 1, tensor.shape[0] - 1);
     }
     case TowerChange::kColumn: return reshape(tensor, {tensor.values(), 1});
+    case TowerChange::kChannels: return reshape(tensor, {1, tensor.values(), 1, 1});
     case TowerChange::kNone:
     case TowerChange::kDeepstack:
     case TowerChange::kSpatial:

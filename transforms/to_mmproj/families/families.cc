@@ -12,7 +12,7 @@ const ProjectorFamily* const kProjectorFamilies[] = {
     &kGemma4Projector,    &kLlama4Projector,     &kGlm4vProjector,     &kGlmOcrProjector,
     &kLfm2VlProjector,    &kSmolVlmProjector,    &kInternVlProjector,  &kPaddleOcrProjector,
     &kMiniCpmV46Projector, &kGranite4VisionProjector, &kHunyuanVlProjector, &kMiniMaxM3Projector,
-    &kVoxtralProjector,   &kUltravoxProjector,
+    &kVoxtralProjector,   &kUltravoxProjector,   &kGemma3nProjector,
 };
 
 }  // namespace

@@ -104,7 +104,7 @@ struct ProjectorFamily {
 extern const ProjectorFamily kQwen2VlProjector, kQwen25VlProjector;
 extern const ProjectorFamily kQwen3VlProjector, kQwen3VlMoeProjector, kQwen35Projector;
 extern const ProjectorFamily kGlm4vProjector, kGlmOcrProjector;
-extern const ProjectorFamily kGemma3Projector, kGemma4Projector;
+extern const ProjectorFamily kGemma3Projector, kGemma3nProjector, kGemma4Projector;
 extern const ProjectorFamily kMistral3Projector, kLlavaProjector, kLlama4Projector;
 extern const ProjectorFamily kLfm2VlProjector, kSmolVlmProjector, kInternVlProjector;
 extern const ProjectorFamily kPaddleOcrProjector, kMiniCpmV46Projector, kGranite4VisionProjector;

@@ -268,7 +268,7 @@ const GgufArchitecture kDenseArchitectures[] = {
      .keys = "attention.relative_buckets_count! decoder_block_count decoder_start_token_id!",
      .graph = "no_rope all_heads heads_of_block decodes"},
     {.names = " t5encoder ", .rows = {kT5Frame, kTiedHead, kT5EncoderRows},
-     .keys = "attention.relative_buckets_count!", .graph = "no_rope all_heads heads_of_block"},
+     .keys = "attention.relative_buckets_count!", .graph = "no_rope all_heads"},
 };
 // clang-format on
 

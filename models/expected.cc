@@ -25,7 +25,12 @@ constexpr ParameterRule kMtp[] = {
 // In a row's `when`: the layer belongs to the model itself, not to multi-token prediction.
 constexpr std::string_view kTrunk = "trunk";
 constexpr std::string_view kPer = "per:";  // before the field that gives the count of {}
-constexpr std::string_view kIn = "in:";    // before the field that lists layers
+// Before the field that lists layers, from 1 on.
+constexpr std::string_view kIn = "in:";
+// "at:FIELD", "at:FIELD=N": the list FIELD has a number above 0, or N, for the layer.
+constexpr std::string_view kAt = "at:";
+// Before the field that counts the first layers: one of them, or one behind.
+constexpr std::string_view kBelow = "below:", kFrom = "from:";
 
 struct LayerKind : ResolvedLayer {
   std::string name;       // of the layer
@@ -40,8 +45,7 @@ bool is_field(std::string_view word) {
   constexpr std::string_view kKinds =
       " mamba attention conv mlp moe nextn trunk optional sparse dense stacked separate head"
       " classifier encoder decoder ";
-  return !has_word(kKinds, word) && !word.ends_with("_attention") && !word.starts_with(kPer) &&
-         !word.starts_with(kIn);
+  return !has_word(kKinds, word) && !word.ends_with("_attention") && word.find(':') == word.npos;
 }
 
 Status check_layers(std::string_view field, uint64_t count) {
@@ -205,6 +209,12 @@ class Expansion {
         is_met = std::ranges::any_of(
             list_in(configs_.text, word.substr(kIn.size())),
             [&](const JsonValue& layer) { return layer == kind.number + 1; });
+      } else if (word.starts_with(kAt)) {
+        is_met = has_number(word.substr(kAt.size()), kind.number);
+      } else if (word.starts_with(kBelow)) {
+        is_met = kind.number < first_layers(word.substr(kBelow.size()));
+      } else if (word.starts_with(kFrom)) {
+        is_met = kind.number >= first_layers(word.substr(kFrom.size()));
       } else if (word == "encoder" || word == "decoder") {
         is_met = kind.is_decoder == (word == "decoder");
       } else if (word == "optional" || word.starts_with(kPer)) {
@@ -221,6 +231,18 @@ class Expansion {
       if (!is_met) return false;
     }
     return true;
+  }
+
+  // "FIELD" or "FIELD=N": the list FIELD has this number for the layer, or one above zero.
+  bool has_number(std::string_view text, uint64_t layer) const {
+    const size_t sign = std::min(text.find('='), text.size());
+    const JsonValue list = list_in(configs_.text, text.substr(0, sign));
+    const uint64_t number = layer < list.size() ? whole(list[layer]).value_or(0) : 0;
+    if (sign == text.size()) return number > 0;
+    return number_from<uint64_t>(text.substr(sign + 1)) == number;
+  }
+  uint64_t first_layers(std::string_view field) const {
+    return text_.count_or_zero(field).value_or(0);
   }
 
   std::string_view root() const {

@@ -7,8 +7,8 @@
 //   U              a number or one a block; T the same but for blocks of multi-token prediction;
 //                  F as T, with floats; G floats, one a block
 //   P              a number, or a number or flag for each block
-//   A              a list of flags or numbers; S four sections of rope; L a list of the tokenizer;
-//                  C a list of texts
+//   A              a list of flags or numbers; N of numbers of 64 bits; S four sections of rope;
+//                  L a list of the tokenizer; C a list of texts
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,56 +41,56 @@ constexpr std::string_view kKeysOfFile =
 
 // Keys that follow the architecture's name and a dot.
 constexpr std::string_view kKeysOfArchitecture =
-    " attention.causal:b attention.clamp_kqv:f attention.head_count:U attention.head_count_kv:U"
-    " attention.indexer.head_count:u attention.indexer.key_length:u attention.indexer.top_k:u"
-    " attention.indexer.types:T attention.key_length:u attention.key_length_mla:u"
-    " attention.key_length_swa:u attention.kv_lora_rank:u attention.layer_norm_epsilon:f"
-    " attention.layer_norm_rms_epsilon:f attention.q_lora_rank:u attention.recurrent_layers:U"
-    " attention.scale:f attention.shared_kv_layers:u attention.sliding_window:u"
-    " attention.sliding_window_pattern:P attention.temperature_length:u"
-    " attention.temperature_scale:f attention.value_length:u attention.value_length_mla:u"
-    " attention.value_length_swa:u attn_logit_softcapping:f block_count:u context_length:u"
-    " embedding_length:u embedding_length_out:u embedding_length_per_layer_input:u"
-    " embedding_scale:f expert_count:u expert_feed_forward_length:U expert_gating_func:u"
-    " expert_group_count:u expert_group_used_count:u expert_shared_count:u"
+    " activation.situ_beta:f activation.situ_linear_beta:f attention.causal:b"
+    " attention.clamp_kqv:f attention.compress_ratios:U attention.compress_rope_freq_base:f"
+    " attention.head_count:U attention.head_count_kv:U attention.indexer.head_count:u"
+    " attention.indexer.key_length:u attention.indexer.top_k:u attention.indexer.types:T"
+    " attention.key_length:u attention.key_length_mla:u attention.key_length_swa:u"
+    " attention.kv_lora_rank:u attention.layer_norm_epsilon:f attention.layer_norm_rms_epsilon:f"
+    " attention.output_group_count:u attention.output_lora_rank:u attention.q_lora_rank:u"
+    " attention.recurrent_layers:U attention.relative_buckets_count:u attention.scale:f"
+    " attention.shared_kv_layers:u attention.sliding_window:u attention.sliding_window_pattern:P"
+    " attention.temperature_length:u attention.temperature_scale:f attention.value_length:u"
+    " attention.value_length_mla:u attention.value_length_swa:u attn_logit_softcapping:f"
+    " attn_res.block_size:u block_count:u context_length:u decoder_block_count:u"
+    " decoder_start_token_id:u embedding_length:u embedding_length_out:u"
+    " embedding_length_per_layer_input:u embedding_scale:f expert_count:u"
+    " expert_feed_forward_length:U expert_gating_func:u expert_group_count:u"
+    " expert_group_used_count:u expert_latent_length:u expert_shared_count:u"
     " expert_shared_feed_forward_length:u expert_used_count:U expert_weights_norm:b"
     " expert_weights_scale:f feed_forward_length:U final_logit_softcapping:f"
-    " full_attention_interval:u interleave_moe_layer_step:u leading_dense_block_count:u"
-    " logit_scale:f moe_latent_size:u n_deepstack_layers:u nextn_predict_layers:u pooling_type:u"
-    " residual_scale:f rope.dimension_count:u rope.dimension_count_swa:u rope.dimension_sections:S"
-    " rope.freq_base:f rope.freq_base_swa:f rope.scaling.alpha:f rope.scaling.attn_factor:f"
-    " rope.scaling.factor:f rope.scaling.finetuned:b rope.scaling.original_context_length:u"
-    " rope.scaling.type:t rope.scaling.yarn_beta_fast:f rope.scaling.yarn_beta_slow:f"
+    " full_attention_interval:u hash_layer_count:u hyper_connection.count:u"
+    " hyper_connection.epsilon:f hyper_connection.low_rank:u hyper_connection.magnitude:f"
+    " hyper_connection.sinkhorn_iterations:u interleave_moe_layer_step:u kda.gate_lower_bound:f"
+    " kda.head_dim:u kda.safe_gate:b leading_dense_block_count:u logit_scale:f moe_latent_size:u"
+    " n_deepstack_layers:u nextn_predict_layers:u ple.conv_kernel:u ple.eos_token_id:u"
+    " ple.head_offsets:N ple.head_vocab_sizes:N ple.heads_per_ngram:u ple.image_token_id:u"
+    " ple.layer_multipliers:N ple.layers:A ple.ngram_size:u pooling_type:u residual_scale:f"
+    " rope.dimension_count:u rope.dimension_count_swa:u rope.dimension_sections:S rope.freq_base:f"
+    " rope.freq_base_swa:f rope.scaling.alpha:f rope.scaling.attn_factor:f rope.scaling.factor:f"
+    " rope.scaling.finetuned:b rope.scaling.original_context_length:u rope.scaling.type:t"
+    " rope.scaling.yarn_beta_fast:f rope.scaling.yarn_beta_slow:f"
     " rope.scaling.yarn_log_multiplier:f shortconv.l_cache:u ssm.conv_kernel:u ssm.group_count:u"
-    " ssm.inner_size:u ssm.state_size:u ssm.time_step_rank:u use_parallel_residual:b vocab_size:u"
+    " ssm.inner_size:u ssm.state_size:u ssm.time_step_rank:u swiglu_clamp_exp:G"
+    " swiglu_clamp_shexp:G use_parallel_residual:b vocab_size:u"
     // of architectures that checks/ has no table of
-    " activation.situ_beta:f activation.situ_linear_beta:f adapters.count:u adapters.lora_rank:u"
-    " adapters.router_gain:f adapters.token_ids_activate:A adapters.token_ids_substitute:A"
-    " attention.compress_ratios:U attention.compress_rope_freq_base:f attention.decay_lora_rank:u"
-    " attention.gate_lora_rank:u attention.group_norm_epsilon:f attention.group_norm_groups:u"
-    " attention.iclr_lora_rank:u attention.indexer.block_size:u attention.indexer.local_blocks:u"
+    " adapters.count:u adapters.lora_rank:u adapters.router_gain:f adapters.token_ids_activate:A"
+    " adapters.token_ids_substitute:A attention.decay_lora_rank:u attention.gate_lora_rank:u"
+    " attention.group_norm_epsilon:f attention.group_norm_groups:u attention.iclr_lora_rank:u"
+    " attention.indexer.block_size:u attention.indexer.local_blocks:u"
     " attention.key_length_mla_swa:u attention.kv_lora_rank_swa:u attention.max_alibi_bias:f"
-    " attention.output_group_count:u attention.output_lora_rank:u attention.output_scale:f"
-    " attention.relative_buckets_count:u attention.rope_pattern:A"
-    " attention.value_length_mla_swa:u attention.value_residual_mix_lora_rank:u"
-    " attention.value_scale:f attn_res.block_size:u block_size:u classifier.output_labels:C"
-    " conv_group_size:u conv_kernel_size:u convnext.block_count:u convnext.embedding_length:u"
-    " decoder_block_count:u decoder_start_token_id:u deepstack_mapping:A dense_2_feat_in:u"
-    " dense_2_feat_out:u dense_3_feat_in:u dense_3_feat_out:u expert_chunk_feed_forward_length:u"
-    " expert_group_scale:f expert_latent_length:u experts_per_group:u features_length:u"
-    " hash_layer_count:u hidden_activation:t hrm.h_cycles:u hrm.l_cycles:u hrm.layers_per_stack:u"
-    " hrm.prefix_lm:b hyper_connection.count:u hyper_connection.epsilon:f"
-    " hyper_connection.low_rank:u hyper_connection.magnitude:f"
-    " hyper_connection.sinkhorn_iterations:u kda.gate_lower_bound:f kda.head_dim:u"
-    " kda.safe_gate:b moe_every_n_layers:u norm_before_fc:b norm_before_residual:b num_loops:u"
-    " ple.conv_kernel:u ple.eos_token_id:u ple.head_offsets:A ple.head_vocab_sizes:A"
-    " ple.heads_per_ngram:u ple.image_token_id:u ple.layer_multipliers:A ple.layers:A"
-    " ple.ngram_size:u posnet.block_count:u posnet.embedding_length:u rescale_every_n_layers:u"
-    " rope.scale_linear:f rope.scaling.yarn_attn_factor:f rope.scaling.yarn_ext_factor:f"
-    " router_logit_softcapping:f selector_rank:u selector_top_k:u skip_loop_final_norm:b"
-    " ssm.dt_b_c_rms:b swiglu_clamp_exp:G swiglu_clamp_shexp:G swin_norm:b target_hidden_size:u"
-    " target_layers:A time_decay_extra_dim:u time_mix_extra_dim:u token_shift_count:u"
-    " wkv.head_size:u ";
+    " attention.output_scale:f attention.rope_pattern:A attention.value_length_mla_swa:u"
+    " attention.value_residual_mix_lora_rank:u attention.value_scale:f block_size:u"
+    " classifier.output_labels:C conv_group_size:u conv_kernel_size:u convnext.block_count:u"
+    " convnext.embedding_length:u deepstack_mapping:A dense_2_feat_in:u dense_2_feat_out:u"
+    " dense_3_feat_in:u dense_3_feat_out:u expert_chunk_feed_forward_length:u expert_group_scale:f"
+    " experts_per_group:u features_length:u hidden_activation:t hrm.h_cycles:u hrm.l_cycles:u"
+    " hrm.layers_per_stack:u hrm.prefix_lm:b moe_every_n_layers:u norm_before_fc:b"
+    " norm_before_residual:b num_loops:u posnet.block_count:u posnet.embedding_length:u"
+    " rescale_every_n_layers:u rope.scale_linear:f rope.scaling.yarn_attn_factor:f"
+    " rope.scaling.yarn_ext_factor:f router_logit_softcapping:f selector_rank:u selector_top_k:u"
+    " skip_loop_final_norm:b ssm.dt_b_c_rms:b swin_norm:b target_hidden_size:u target_layers:A"
+    " time_decay_extra_dim:u time_mix_extra_dim:u token_shift_count:u wkv.head_size:u ";
 
 // Written by converters, and read as any type or not at all, but for xielu's, which apertus reads.
 // Source: gguf-py/gguf/constants.py and gguf_writer.py; i is a signed number.
@@ -185,6 +185,7 @@ MetaType type_of_kind(char kind) {
     case 'i': return MetaType::kI32;
     case 'L':
     case 'A':
+    case 'N':
     case 'C': return MetaType::kArray;
     default: return MetaType::kU32;
   }

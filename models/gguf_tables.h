@@ -19,7 +19,9 @@ namespace ckpt {
 //   when    words that must all hold: numbers of the layer that are not 0, or with ! that are. And:
 //           optional, it may be left out, but of all layers together; alone, of any layer;
 //           biased, the biases of an optional kind are part of the model; needed, the file loads
-//           without it, and its answers are noise; read, only in blocks that are read
+//           without it, and its answers are noise; read, only in blocks that are read; reshaped,
+//           only the number of values counts; longer, it may have further rows; f32 or i32, of this
+//           type; any, of any float type
 struct GgufRow {
   std::string_view name, shape, when = {};
 };

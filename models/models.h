@@ -62,7 +62,7 @@ enum class ModelPart : uint8_t { kText, kVision, kMtp };
 //             head, classifier            the class has a head; the class classifies texts
 //             nextn                       a layer behind the last, for multi-token prediction
 //             encoder, decoder            the stack that the layer belongs to
-//             in:FIELD                    the list FIELD contains the layer's number, from 1 on
+//             in:, at:, below:, from:     the layer is one of those of a field (models/expected.cc)
 //             any other word              a field that is true
 //           and "optional": files may lack the parameter
 struct ParameterRule {

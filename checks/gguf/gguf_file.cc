@@ -26,7 +26,7 @@ constexpr std::string_view kTokenizerModels =
 // Tokenizer models that split text by merges.
 constexpr std::string_view kMergingModels = " gpt2 hybriddna whitespace gemma4 ";
 // Tokenizer models with special rules, which no architecture with a table uses.
-constexpr std::string_view kOtherTokenizers = " bert t5 rwkv plamo2 test ";
+constexpr std::string_view kOtherTokenizers = " bert rwkv plamo2 test ";
 constexpr uint64_t kMaxBlocks = 512;
 
 bool is_known(const CheckContext& context, std::string_view list, std::string_view word) {

@@ -35,17 +35,19 @@ std::string fault_of_array(const MetaArray& array, char kind, const KeyCounts& c
   if (kind == 't' || kind == 'u' || kind == 'f' || kind == 'b') return "an array";
   const bool are_of_trunk = kind == 'T' || kind == 'F';
   const uint64_t wanted = kind == 'S' ? 4 : are_of_trunk ? counts.trunk : counts.blocks;
-  const bool are_texts = kind == 'C';
-  const bool is_any_length = kind == 'P' || kind == 'A' || are_texts;
+  const bool are_texts = kind == 'C', are_wide = kind == 'N';
+  const bool is_any_length = kind == 'P' || kind == 'A' || are_wide || are_texts;
   if (!is_any_length && array.count() != wanted) {
     return fmt::format("{} values; expected {}", array.count(), wanted);
   }
   if (array.count() > 512 && !are_texts) {
     return fmt::format("{} values; expected at most 512", array.count());
   }
-  const MetaType own = are_texts ? MetaType::kText : MetaType::kF32;
-  const bool is_right = are_texts || kind == 'F' || kind == 'G' ? array.element == own
-                                                                : is_flag_or_number(array.element);
+  const MetaType own = are_texts  ? MetaType::kText
+                       : are_wide ? MetaType::kU64
+                                  : MetaType::kF32;
+  const bool is_exact = are_texts || are_wide || kind == 'F' || kind == 'G';
+  const bool is_right = is_exact ? array.element == own : is_flag_or_number(array.element);
   return is_right ? std::string() : fmt::format("an array of {}", name(array.element));
 }
 
@@ -96,7 +98,8 @@ void check_keys_of(const CheckContext& context, const std::string& architecture,
     // The loader ignores an optional list that is not an array.
     const MetaValue* value = context.on.checkpoint.metadata.find(key);
     const bool is_list = value != nullptr && std::holds_alternative<MetaArray>(value->value);
-    const bool is_passed = (known->kind == 'A' || known->kind == 'C') && !is_required && !is_list;
+    const bool is_passed = has_word("A C N", std::string_view(&known->kind, 1)) && !is_required &&
+                           !is_list;
     if (!is_passed) check_key(context, key, *known, counts);
   }
 }

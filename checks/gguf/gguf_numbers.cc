@@ -45,6 +45,7 @@ GgufNumbers::GgufNumbers(const Checkpoint& checkpoint, const GgufArchitecture& r
   if (!name.empty()) prefix_ = fmt::format("{}.", name);
   blocks_ = number("block_count");
   nextn_ = std::min(number("nextn_predict_layers"), blocks_);
+  if (has_graph("compressing") && !tensors_.contains(draft())) nextn_ = 0;  // as the loader does
 }
 
 uint64_t GgufNumbers::rows_of_vocabulary() const {
@@ -105,13 +106,23 @@ void GgufNumbers::add_file(JsonValue& out) const {
       {"indexer_k", "attention.indexer.key_length"},
       {"lora_kv", "attention.kv_lora_rank"},
       {"streams", "hyper_connection.count"},
+      {"lowrank", "hyper_connection.low_rank"},
+      {"res", "attn_res.block_size"},
+      {"expert_latent", "expert_latent_length"},
+      {"groups", "attention.output_group_count"},
+      {"lora_o", "attention.output_lora_rank"},
+      {"buckets", "attention.relative_buckets_count"},
+      {"ple_conv", "ple.conv_kernel"},
+      {"used", "expert_used_count"},
       {"dense_2_out", "dense_2_feat_out"},
       {"dense_3_in", "dense_3_feat_in"}};
   for (const auto& [word, key] : kKeys) out[word] = number(key);
   const uint64_t embd = number("embedding_length");
   out["vocab"] = rows_of_vocabulary();
   out["out"] = number("embedding_length_out", embd);
-  out["latent"] = number("moe_latent_size") == 0 ? embd : number("moe_latent_size");
+  const uint64_t latent = std::max(number("moe_latent_size"), number("expert_latent_length"));
+  out["latent"] = latent == 0 ? embd : latent;
+  out["shared_or_one"] = std::max<uint64_t>(number("expert_shared_count"), 1);
   out["two"] = uint64_t{2};
   out["trunk_count"] = trunk();
   out["drafts"] = nextn_;
@@ -196,7 +207,9 @@ void GgufNumbers::add_experts(JsonValue& out, uint64_t block) const {
 
 // Adds the kind of the block.
 void GgufNumbers::add_kinds(JsonValue& out, uint64_t block) const {
-  const bool is_nextn = block >= trunk();
+  const bool is_nextn = block >= trunk() && block < blocks_;
+  out["encodes"] = block < blocks_;
+  out["decodes"] = block < decoders();
   out["nextn"] = is_nextn;
   out["first"] = block == 0;
   out["recurrent"] = is_recurrent(block);
@@ -218,6 +231,7 @@ void GgufNumbers::add_kinds(JsonValue& out, uint64_t block) const {
   };
   const bool has_router =
       has(kRouter) || (has_graph("dense_if_fed") && std::ranges::none_of(kDenseFeed, has));
+  out["shares"] = has(".ffn_gate_shexp.weight");
   out["routed"] = rules_.has_mlp_blocks ? is_nextn || (is_mlp && out["expert"] != 0) : has_router;
 }
 
@@ -229,6 +243,8 @@ JsonValue GgufNumbers::of(uint64_t block) const {
   add_latent(out);
   add_experts(out, block);
   add_kinds(out, block);
+  if (has_graph("compressing")) add_compression(out, block);
+  if (has_graph("hashed_embedding")) add_hashes(out, block);
   return out;
 }
 
@@ -399,6 +415,12 @@ std::string GgufNumbers::fault_of_indexer() const {
 std::string GgufNumbers::fault_of_graph() const {
   if (has_graph("sharing")) return fault_of_sharing();
   if (has_graph("indexer")) return fault_of_indexer();
+  if (has_graph("compressing")) return fault_of_compression();
+  if (has_graph("hashed_embedding")) return fault_of_hashes();
+  if (decoders() > blocks_) {
+    return fmt::format("decoder_block_count is {}; expected at most block_count, {}", decoders(),
+                       blocks_);
+  }
   const uint64_t deep = number("n_deepstack_layers");
   if (has_graph("deepstack") && deep >= trunk()) {
     return fmt::format("n_deepstack_layers is {} of {} layers", deep, trunk());
@@ -418,6 +440,11 @@ std::string GgufNumbers::fault_of_equals(const JsonValue& all) const {
   }
   if (has_graph("all_heads") && all["head_kv"] != all["head"]) {
     return fmt::format("attention.head_count_kv is {}; expected {}", heads, all["head"].dump());
+  }
+  for (uint64_t block = 0; block < blocks_ && has_graph("one_key_head"); ++block) {
+    const uint64_t own = number_of("attention.head_count_kv", block, at(all, "head"));
+    if (own <= 1) continue;
+    return fmt::format("attention.head_count_kv is {} in block {}; expected 1", own, block);
   }
   const uint64_t values = number("ssm.time_step_rank") * number("ssm.state_size");
   if (has_graph("gated_delta") && all["inner"] != values) {

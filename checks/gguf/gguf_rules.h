@@ -38,6 +38,12 @@ class GgufNumbers {
   GgufNumbers(const Checkpoint& checkpoint, const GgufArchitecture& rules);
   uint64_t blocks() const { return blocks_; }
   uint64_t trunk() const { return blocks_ - nextn_; }
+  // The first tensor of the first block for multi-token prediction.
+  std::string draft() const { return fmt::format("blk.{}.nextn.eh_proj.weight", trunk()); }
+  // The blocks of a decoder that are counted apart; 0 for most architectures.
+  uint64_t decoders() const {
+    return has_graph("decodes") ? number("decoder_block_count", blocks_) : 0;
+  }
   JsonValue of(uint64_t block) const;
   // The fault of numbers that llama.cpp rejects, or "".
   std::string fault() const;
@@ -65,6 +71,8 @@ class GgufNumbers {
   void add_heads(JsonValue& out, uint64_t block, std::string_view end) const;
   void add_experts(JsonValue& out, uint64_t block) const;
   void add_kinds(JsonValue& out, uint64_t block) const;
+  void add_compression(JsonValue& out, uint64_t block) const;
+  void add_hashes(JsonValue& out, uint64_t block) const;
   std::string fault_of_experts() const;
   std::string fault_of_sharing() const;
   std::string fault_of_heads(const JsonValue& all) const;
@@ -78,6 +86,10 @@ class GgufNumbers {
   bool has_no_low_rank() const;
   std::string fault_of_graph() const;
   std::string fault_of_indexer() const;
+  std::string fault_of_compression() const;
+  std::string fault_of_hashes() const;
+  std::string fault_of_ngrams() const;
+  std::string fault_of_zeros() const;
 
   const Checkpoint& checkpoint_;
   const GgufArchitecture& rules_;

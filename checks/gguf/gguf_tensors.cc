@@ -3,6 +3,7 @@
 // (check_tensor_dims, done_getting_tensors), src/llama-model.cpp (create_tensor_qkv,
 // create_tensor_gate_up_exps, the generic pass over scales).
 #include <algorithm>
+#include <numeric>
 #include <unordered_set>
 
 #include "checks/gguf/gguf_rules.h"
@@ -19,9 +20,13 @@ constexpr std::string_view kScaled =
     " nextn.shared_head_head ";
 constexpr std::string_view kScaledExperts = " ffn_gate_exps ffn_down_exps ffn_up_exps ";
 
-// Returns "attn_q.bias" for "blk.3.attn_q.bias".
+constexpr std::string_view kBlock = "blk.";
+
+// Returns ".attn_q.bias" for "blk.3.attn_q.bias".
 std::string_view tensor_kind(std::string_view name) {
-  return name.substr(std::min(name.size(), name.find('.', 4)));
+  const size_t block = name.find(kBlock);
+  return name.substr(
+      std::min(name.size(), name.find('.', block == name.npos ? 0 : block + kBlock.size())));
 }
 
 // How the blocks that a row applies to fulfill it.
@@ -35,7 +40,8 @@ class GgufTensors {
       : check_(context), rules_(rules), numbers_(context.on.checkpoint, rules) {}
 
   Status run() {
-    const uint64_t blocks = rules_.has_nextn ? numbers_.blocks() : numbers_.trunk();
+    const uint64_t own = rules_.has_nextn ? numbers_.blocks() : numbers_.trunk();
+    const uint64_t blocks = std::max(own, numbers_.decoders());
     for (uint64_t block = 0; block < std::max<uint64_t>(blocks, 1); ++block) {
       CKPT_TRY(check_block(block));
     }
@@ -50,7 +56,7 @@ class GgufTensors {
     block_ = block;
     is_unread_ = of_block_["nextn"] == true;
     may_lack_ = is_unread_ && rules_.may_lack_nextn &&
-                find(fmt::format("blk.{}.nextn.eh_proj.weight", numbers_.trunk())) == nullptr;
+                find(numbers_.draft()) == nullptr;
     size_t row_index = 0;
     for (const auto rows : rules_.rows) {
       for (const GgufRow& row : rows) {
@@ -69,7 +75,7 @@ class GgufTensors {
   // Whether the block meets the condition in a row.
   bool holds(std::string_view when) const {
     for (std::string_view word : split_words(when)) {
-      if (has_word("optional alone biased needed read", word)) continue;
+      if (has_word("optional alone biased needed read reshaped longer f32 i32 any", word)) continue;
       const bool is_wanted = !word.starts_with('!');
       if (!is_wanted) word.remove_prefix(1);
       const JsonValue* value = member(of_block_, word);
@@ -94,18 +100,25 @@ class GgufTensors {
   }
 
   // Whether the tensor exists. Reports a wrong shape; such a tensor counts as existing.
-  bool check_tensor(const std::string& name, std::vector<uint64_t> shape) {
+  bool check_tensor(const std::string& name, std::vector<uint64_t> shape,
+                    std::string_view when = {}) {
     const Tensor* tensor = find(name);
     if (tensor == nullptr) return false;
     used_.insert(tensor);
-    check_type(*tensor, shape);
+    check_type(*tensor, shape, when);
     std::ranges::reverse(shape);
     const auto bare = [](std::vector<uint64_t> sizes) {
       while (sizes.size() > 1 && sizes.front() == 1) sizes.erase(sizes.begin());
       return sizes;
     };
     std::vector<uint64_t> held = tensor->shape.empty() ? std::vector<uint64_t>{1} : tensor->shape;
-    if (bare(held) != bare(shape)) {
+    const auto size = [](const std::vector<uint64_t>& sizes) {
+      return std::accumulate(sizes.begin(), sizes.end(), uint64_t{1}, std::multiplies<>());
+    };
+    if (has_word(when, "longer")) shape[0] = std::max(shape[0], held[0]);
+    const bool fits =
+        has_word(when, "reshaped") ? size(held) == size(shape) : bare(held) == bare(shape);
+    if (!fits) {
       if (wrong_.empty()) {
         first_wrong_ = fmt::format("{}; expected {}", shape_text(tensor->shape), shape_text(shape));
       }
@@ -114,16 +127,21 @@ class GgufTensors {
     return true;
   }
 
-  void check_type(const Tensor& tensor, const std::vector<uint64_t>& shape) {
+  void check_type(const Tensor& tensor, const std::vector<uint64_t>& shape,
+                  std::string_view when) {
     if (is_unread_) return;
     const auto type = plain_dtype(*tensor.codec);
-    const bool must_be_float = is_added_or_multiplied(tensor.name, shape);
-    if (type == Dtype::kF64 || is_whole_number(type) || (must_be_float && type != Dtype::kF32)) {
-      if (unread_types_.empty()) {
-        first_unread_ = fmt::format("in {}; expected f32", tensor.codec->name);
-      }
-      unread_types_.push_back(tensor.name);
+    const bool must_be_float =
+        has_word(when, "f32") || is_added_or_multiplied(tensor.name, shape);
+    const bool is_float = type != Dtype::kF64 && !is_whole_number(type) &&
+                          (!must_be_float || type == Dtype::kF32 || has_word(when, "any"));
+    const bool is_number = has_word(when, "i32");
+    if (is_number ? type == Dtype::kI32 : is_float) return;
+    if (unread_types_.empty()) {
+      first_unread_ =
+          fmt::format("in {}; expected {}", tensor.codec->name, is_number ? "i32" : "f32");
     }
+    unread_types_.push_back(tensor.name);
   }
 
   // True for norms, biases, convolutions and similar; matrices of products may have any type.
@@ -148,7 +166,8 @@ class GgufTensors {
       const bool is_turned = patterns.size() > 1 && pattern.find("ffn_down") != pattern.npos;
       if (is_turned) std::swap(shape[0], shape[1]);
       const std::string name = named(pattern);
-      settle(name, check_tensor(name, std::move(shape)), need, use, has_word(row.when, "alone"));
+      const bool is_there = check_tensor(name, std::move(shape), row.when);
+      settle(name, is_there, need, use, has_word(row.when, "alone"));
     }
     return {};
   }
@@ -166,7 +185,8 @@ class GgufTensors {
       missing_.push_back(name);
     } else if (need == Need::kSound) {
       lost_.push_back(name);
-    } else if (need == Need::kAlike && !is_alone && !may_lack_ && name.starts_with("blk.")) {
+    } else if (need == Need::kAlike && !is_alone && !may_lack_ &&
+               name.find(kBlock) != name.npos) {
       use.missing.push_back(name);
     }
   }
@@ -212,7 +232,6 @@ class GgufTensors {
     const Tensor* weight = check_.on.tensor(fmt::format("{}.weight", stem));
     if (weight == nullptr || used_.count(weight) == 0) return false;
     if (stem == "output") return check_.on.checkpoint.format == "gguf";
-    constexpr std::string_view kBlock = "blk.";
     if (!stem.starts_with(kBlock)) return false;
     const size_t dot = stem.find('.', kBlock.size());
     if (dot == stem.npos || is_in_unread_block(stem)) return false;

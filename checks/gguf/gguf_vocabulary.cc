@@ -4,12 +4,13 @@
 //   llama    <0x00> to <0xFF>, U+2581 for spaces          neighbors join by scores
 //   gemma4   the same                                     by merges
 //   gpt2     letters that stand for bytes, "Ġ" for 0x20   by merges
+//   t5       U+2581 for spaces                            of all splits, that of the highest scores
 //
 // A byte without a token aborts the process (llama) or is silently dropped (gemma4). Control and
 // user-defined tokens are searched for in a text before it is split; any other token must be
 // composed of its characters.
 // Source: llama.cpp v0.5.0 src/llama-vocab.cpp (load, tokenizer_st_partition, token_to_piece,
-// byte_to_token, llm_tokenizer_spm_session, llm_tokenizer_bpe_session).
+// byte_to_token, llm_tokenizer_spm_session, llm_tokenizer_bpe_session, llm_tokenizer_ugm).
 #include <algorithm>
 #include <set>
 
@@ -88,6 +89,13 @@ bool has_byte_letters(std::string_view text) {
   return true;
 }
 
+void check_spaces(const CheckContext& context, uint64_t of_pieces, uint64_t of_letters) {
+  if (of_pieces > of_letters) return;
+  context.tell(std::string(kTokenTexts),
+               "{} have U+2581, as which spaces are looked up; {} have '{}'", of_pieces, of_letters,
+               kLetterSpace);
+}
+
 // Decides by most of the tokens: published byte-level BPE vocabularies have some tokens with other
 // letters (Command R: 1,403 of 256,000), and those of pieces contain the letter "Ġ".
 void check_kind(const CheckContext& context, const GgufTokens& tokens, const TextIndex& ids) {
@@ -103,10 +111,7 @@ void check_kind(const CheckContext& context, const GgufTokens& tokens, const Tex
   }
   if (tokens.has_bytes) {
     check_byte_tokens(context, tokens, ids);
-    if (of_pieces > of_letters) return;
-    context.tell(std::string(kTokenTexts),
-                 "{} have U+2581, as which spaces are looked up; {} have '{}'", of_pieces,
-                 of_letters, kLetterSpace);
+    check_spaces(context, of_pieces, of_letters);
   } else if (other.count > 0 && (of_letters <= of_pieces || other.count * 2 >= normal)) {
     context.report(
         std::string(kTokenTexts),
@@ -209,11 +214,51 @@ void check_filled_tokens(const CheckContext& context, const GgufTokens& tokens,
   }
 }
 
+// The replacements of letters, which begin with the size of their table in 4 bytes.
+void check_charsmap(const CheckContext& context) {
+  const std::string key = "tokenizer.ggml.precompiled_charsmap";
+  const MetaValue* value = context.on.checkpoint.metadata.find(key);
+  if (value == nullptr) return;
+  const auto* bytes = std::get_if<MetaArray>(&value->value);
+  const bool are_bytes = bytes != nullptr && (bytes->element == MetaType::kU8 ||
+                                              bytes->element == MetaType::kI8);
+  constexpr uint64_t kSizeBytes = 4;
+  uint64_t table = 0;
+  for (uint64_t i = 0; are_bytes && i < std::min(kSizeBytes, bytes->count()); ++i) {
+    table |= static_cast<uint64_t>(static_cast<int64_t>(number_at(*bytes, i)) & 0xFF) << (8 * i);
+  }
+  if (are_bytes && table + kSizeBytes < bytes->count()) return;
+  context.report(key,
+                 are_bytes ? fmt::format("{} bytes with a table of {}", bytes->count(), table)
+                           : std::string("not an array of bytes"),
+                 Severity::kUnloaded, "Index out of array bounds in precompiled charsmap");
+}
+
+void check_unigram(const CheckContext& context) {
+  const Metadata& metadata = context.on.checkpoint.metadata;
+  check_charsmap(context);
+  if (metadata.find_array(kTokenTypes) == nullptr) {
+    context.report(std::string(kTokenTypes), "missing; llama.cpp takes every token for text");
+  }
+  if (metadata.find_array("tokenizer.ggml.scores") == nullptr) {
+    context.report("tokenizer.ggml.scores", "missing; nothing tells which tokens are likely");
+  }
+  const MetaArray* texts = metadata.find_array(kTokenTexts);
+  if (texts == nullptr) return;
+  uint64_t of_pieces = 0, of_letters = 0;
+  for (const std::string& text : texts->texts) {
+    of_pieces += text.find(kPieceSpace) != text.npos ? 1 : 0;
+    of_letters += text.find(kLetterSpace) != text.npos ? 1 : 0;
+  }
+  check_spaces(context, of_pieces, of_letters);
+}
+
 }  // namespace
 
 void check_gguf_vocabulary(const CheckContext& context) {
   const Metadata& metadata = context.on.checkpoint.metadata;
   const std::string* model = metadata.find_text("tokenizer.ggml.model");
+  if (model != nullptr && *model == "t5") return check_unigram(context);
   const MetaArray* texts = metadata.find_array(kTokenTexts);
   if (model == nullptr || !has_word("llama gemma4 gpt2", *model) || texts == nullptr) return;
   const GgufTokens tokens{texts->texts, metadata.find_array(kTokenTypes),

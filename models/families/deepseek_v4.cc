@@ -2,7 +2,7 @@
 // attention with an indexer. In the first layers, a table gives each token its experts.
 //
 // Source: llama.cpp conversion/deepseek.py (DeepseekV4Model), which keeps the types of the source.
-// Layers differ by compress_ratios, so only parameters that all have are compared.
+// Layers differ by compress_ratios: 4 with an indexer, 128 without, 0 for those that compress none.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -30,6 +30,26 @@ constexpr auto kDeepseekV4Rows = spread([] { return std::to_array<ParameterRule>
     {".attn.kv_norm.weight",        "head_dim"},
     {".attn.wo_a.weight",           "o_groups*o_lora_rank num_attention_heads*head_dim/o_groups"},
     {".attn.wo_b.weight",           "hidden_size o_groups*o_lora_rank", kColumns},
+    {".attn.compressor.ape",        "compress_ratios 2*head_dim", kWhole, "at:compress_ratios=4"},
+    {".attn.compressor.ape",        "compress_ratios head_dim", kWhole, "at:compress_ratios=128"},
+    {".attn.compressor.{wgate,wkv}.weight", "2*head_dim hidden_size", kWhole,
+     "at:compress_ratios=4"},
+    {".attn.compressor.{wgate,wkv}.weight", "head_dim hidden_size", kWhole,
+     "at:compress_ratios=128"},
+    {".attn.compressor.norm.weight", "head_dim", kWhole, "at:compress_ratios"},
+    {".attn.indexer.compressor.ape", "compress_ratios 2*index_head_dim", kWhole,
+     "at:compress_ratios=4"},
+    {".attn.indexer.compressor.{wgate,wkv}.weight", "2*index_head_dim hidden_size", kWhole,
+     "at:compress_ratios=4"},
+    {".attn.indexer.compressor.norm.weight", "index_head_dim", kWhole, "at:compress_ratios=4"},
+    {".attn.indexer.weights_proj.weight", "index_n_heads hidden_size", kWhole,
+     "at:compress_ratios=4"},
+    {".attn.indexer.wq_b.weight",   "index_n_heads*index_head_dim q_lora_rank", kWhole,
+     "at:compress_ratios=4"},
+    {".ffn.gate.tid2eid",           "vocab_size num_experts_per_tok", kWhole,
+     "below:num_hash_layers"},
+    {".ffn.gate.bias",              "n_routed_experts", kWhole, "from:num_hash_layers"},
+    {".ffn.gate.bias_vl",           "n_routed_experts", kWhole, "optional"},
     {".ffn.gate.weight",            "n_routed_experts hidden_size"},
     {".ffn.experts.{}.w1.weight",   "moe_intermediate_size hidden_size", kRows},
     {".ffn.experts.{}.w2.weight",   "hidden_size moe_intermediate_size", kColumns},
@@ -89,6 +109,12 @@ constexpr auto kDeepseekV4Keys = spread([] { return std::to_array<KeyRule>({
 }); });
 // clang-format on
 
+// One limit for all blocks, where the key lists one for each.
+void add_deepseek_v4_fields(const GraphConfig& made) {
+  const JsonValue limits = list_in(made.config, "swiglu_limit");
+  if (!limits.empty()) made.config["swiglu_limit"] = limits[0];
+}
+
 }  // namespace
 
 const Family kDeepseekV4 = {
@@ -101,10 +127,12 @@ const Family kDeepseekV4 = {
     .keys_around = {.early = kDeepseekV4Early,
                     .own_spellings = "n_routed_experts num_experts_per_tok scoring_func"},
     .parameters = {kDeepseekV4Rows},
-    .is_partial = true,
+    .is_partial = true,  // other releases have towers and layers for prediction of other kinds
     .root = "",
     .tokenizer = {.chat = {&kDeepseekV4Chat, "0731", &kDeepseekV4Flash0731Chat}},
     .left_out_start = "mtp. aligner. image_",
+    .graph = {.constants = {{"topk_method", "\"noaux_tc\""}, {"num_nextn_predict_layers", "0"}},
+              .add_fields = add_deepseek_v4_fields},
     .windows = {.period = 1},  // each layer also reads all tokens, in compressed form
 };
 

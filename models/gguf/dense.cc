@@ -2,7 +2,7 @@
 // llama.cpp v0.5.0 src/models/{llama,granite,granite-moe,mistral3,smollm3,seed-oss,qwen2,qwen2vl,
 // qwen3,qwen3vl,olmo,olmo2,phi2,phi3,gemma,gemma2,gemma3,gemma4,command-r,cohere2,stablelm,
 // gemma3n,starcoder2,gptneox,exaone,exaone4,glm4,ernie4-5,arcee,apertus,chatglm,hunyuan-vl,
-// internlm2,minicpm,minicpm3}.cpp.
+// internlm2,minicpm,minicpm3,t5,t5encoder}.cpp.
 #include "models/gguf/rows.h"
 
 namespace ckpt::gguf_rows {
@@ -116,6 +116,35 @@ constexpr GgufRow kErnieRows[] = {
     {"blk.{}.ffn_gate_exps.weight",  "embd ff_exp expert", "moe optional"},
     {"blk.{}.ffn_{down,up}_exps.weight", "embd ff_exp expert", "moe"},
     {"blk.{}.ffn_{gate,up,down}_shexp.weight", "embd ff_shexp", "moe ff_shexp"},
+};
+constexpr GgufRow kT5Frame[] = {
+    {"token_embd.weight",      "embd vocab"},
+    {"enc.output_norm.weight", "embd"},
+};
+// Only the distances of the first block are needed: the graph uses them for blocks without.
+constexpr GgufRow kT5EncoderRows[] = {
+    {"enc.blk.{}.{attn,ffn}_norm.weight", "embd", "encodes"},
+    {"enc.blk.{}.attn_rel_b.weight",      "head buckets", "encodes first"},
+    {"enc.blk.{}.attn_rel_b.weight",      "head buckets", "encodes !first alone optional"},
+    {"enc.blk.{}.attn_{q,k}.weight",      "embd k_gqa", "encodes"},
+    {"enc.blk.{}.attn_v.weight",          "embd v_gqa", "encodes"},
+    {"enc.blk.{}.attn_o.weight",          "v_gqa embd", "encodes"},
+    {"enc.blk.{}.ffn_gate.weight",        "embd ff", "encodes optional"},
+    {"enc.blk.{}.ffn_up.weight",          "embd ff", "encodes"},
+    {"enc.blk.{}.ffn_down.weight",        "ff embd", "encodes"},
+};
+constexpr GgufRow kT5DecoderRows[] = {
+    {"dec.output_norm.weight", "embd"},
+    {"dec.blk.{}.{attn,cross_attn,ffn}_norm.weight", "embd", "decodes"},
+    {"dec.blk.{}.attn_rel_b.weight",           "head buckets", "decodes first"},
+    {"dec.blk.{}.attn_rel_b.weight",           "head buckets", "decodes !first alone optional"},
+    {"dec.blk.{}.cross_attn_rel_b.weight",     "head buckets", "decodes alone optional"},
+    {"dec.blk.{}.{attn,cross_attn}_{q,k}.weight", "embd k_gqa", "decodes"},
+    {"dec.blk.{}.{attn,cross_attn}_v.weight",  "embd v_gqa", "decodes"},
+    {"dec.blk.{}.{attn,cross_attn}_o.weight",  "v_gqa embd", "decodes"},
+    {"dec.blk.{}.ffn_gate.weight",             "embd ff", "decodes optional"},
+    {"dec.blk.{}.ffn_up.weight",               "embd ff", "decodes"},
+    {"dec.blk.{}.ffn_down.weight",             "ff embd", "decodes"},
 };
 // clang-format on
 
@@ -235,6 +264,11 @@ const GgufArchitecture kDenseArchitectures[] = {
     {.names = " minicpm3 ",
      .rows = {kFrame, kTiedHead, kNorms, kLatentRows, kPhi3Rows, kDense},
      .keys = "attention.q_lora_rank! attention.kv_lora_rank!", .graph = "other_values all_heads"},
+    {.names = " t5 ", .rows = {kT5Frame, kTiedHead, kT5EncoderRows, kT5DecoderRows},
+     .keys = "attention.relative_buckets_count! decoder_block_count decoder_start_token_id!",
+     .graph = "no_rope all_heads heads_of_block decodes"},
+    {.names = " t5encoder ", .rows = {kT5Frame, kTiedHead, kT5EncoderRows},
+     .keys = "attention.relative_buckets_count!", .graph = "no_rope all_heads"},
 };
 // clang-format on
 

@@ -1,7 +1,7 @@
 // Architectures of GGUF that route tokens to experts. Sources: llama.cpp v0.5.0 src/models/{llama4,
 // olmoe,phimoe,openai-moe,minimax-m2,minimax-m3,qwen2moe,qwen3moe,qwen3vlmoe,glm4-moe,deepseek2,
 // glm-dsa,deepseek32,dots1,exaone-moe,bailingmoe2,afmoe,cohere2moe,hy-v3,hy-v4,hunyuan-moe,
-// step35,mimo2,laguna}.cpp.
+// step35,mimo2,laguna,deepseek4}.cpp.
 #include "models/gguf/rows.h"
 
 namespace ckpt::gguf_rows {
@@ -158,6 +158,36 @@ constexpr GgufRow kHyV4Rows[] = {
     {"blk.{}.indexer.attn_k.weight",    "embd indexer_k", "owns_indexer"},
     {"blk.{}.indexer.attn_q_b.weight",  "lora_q indexer_head*indexer_k", "owns_indexer"},
 };
+constexpr GgufRow kDeepseek4Rows[] = {
+    {"output_hc_fn.weight",             "streams*embd streams"},
+    {"output_hc_base.weight",           "streams"},
+    {"output_hc_scale.weight",          "1"},
+    {"blk.{}.hc_{attn,ffn}_fn.weight",  "streams*embd 2*streams+streams*streams"},
+    {"blk.{}.hc_{attn,ffn}_base.weight", "2*streams+streams*streams"},
+    {"blk.{}.hc_{attn,ffn}_scale.weight", "3"},
+    {"blk.{}.attn_sinks.weight",        "head"},
+    {"blk.{}.attn_q_a.weight",          "embd lora_q"},
+    {"blk.{}.attn_q_a_norm.weight",     "lora_q"},
+    {"blk.{}.attn_q_b.weight",          "lora_q head*k"},
+    {"blk.{}.attn_kv.weight",           "embd k"},
+    {"blk.{}.attn_kv_a_norm.weight",    "k"},
+    {"blk.{}.attn_output_a.weight",     "head*k/groups lora_o groups", "reshaped"},
+    {"blk.{}.attn_output_b.weight",     "groups*lora_o embd"},
+    {"blk.{}.attn_compressor_{kv,gate}.weight", "embd overlap*k", "ratio"},
+    {"blk.{}.attn_compressor_ape.weight", "overlap*k ratio", "ratio"},
+    {"blk.{}.attn_compressor_norm.weight", "k", "ratio"},
+    {"blk.{}.indexer.proj.weight",      "embd indexer_head", "indexed"},
+    {"blk.{}.indexer.attn_q_b.weight",  "lora_q indexer_head*indexer_k", "indexed"},
+    {"blk.{}.indexer_compressor_{kv,gate}.weight", "embd 2*indexer_k", "indexed"},
+    {"blk.{}.indexer_compressor_ape.weight", "2*indexer_k ratio", "indexed"},
+    {"blk.{}.indexer_compressor_norm.weight", "indexer_k", "indexed"},
+    {"blk.{}.ffn_gate_inp.weight",      "embd expert"},
+    {"blk.{}.ffn_gate_tid2eid.weight",  "used vocab", "hashed i32"},
+    {"blk.{}.exp_probs_b.bias",         "expert", "!hashed"},
+    {"blk.{}.exp_probs_b_vl.bias",      "expert", "alone optional"},
+    {"blk.{}.ffn_{gate,down,up}_exps.weight", "embd ff_exp expert"},
+    {"blk.{}.ffn_{gate,up,down}_shexp.weight", "embd ff_exp*shared"},
+};
 // clang-format on
 
 constexpr GgufRowLists kQwen3MoeLists = {kFrame,         kTiedHead,  kNorms,
@@ -306,6 +336,16 @@ const GgufArchitecture kExpertArchitectures[] = {
              " hyper_connection.magnitude! attention.indexer.head_count"
              " attention.indexer.key_length attention.indexer.top_k attention.indexer.types",
      .graph = "other_values mla_alone", .needs_experts = true},
+    {.names = " deepseek4 ", .rows = {kFrame, kHead, kNorms, kDeepseek4Rows, kNextn},
+     .keys = "attention.q_lora_rank! attention.sliding_window! expert_feed_forward_length!"
+             " expert_shared_count! expert_weights_scale! expert_weights_norm! swiglu_clamp_exp!"
+             " swiglu_clamp_shexp attention.indexer.head_count! attention.indexer.key_length!"
+             " attention.indexer.top_k! attention.output_group_count!"
+             " attention.output_lora_rank! attention.compress_rope_freq_base!"
+             " hyper_connection.count! hyper_connection.sinkhorn_iterations!"
+             " hyper_connection.epsilon! hash_layer_count! attention.compress_ratios:A!"
+             " expert_gating_func!", .graph = "compressing one_key_head", .has_nextn = true,
+     .sliding = Sliding::kAlways},
 };
 // clang-format on
 

@@ -1,6 +1,6 @@
 // Architectures of GGUF with recurrent layers, most of them between those with attention. Sources:
 // llama.cpp v0.5.0 src/models/{qwen35,qwen35moe,qwen3next,granite-hybrid,nemotron-h,lfm2,lfm2moe,
-// mamba2,jamba,falcon-h1,kimi-linear}.cpp.
+// mamba2,jamba,falcon-h1,kimi-linear,kimi-k3,qwen4exp}.cpp.
 #include "models/gguf/rows.h"
 
 namespace ckpt::gguf_rows {
@@ -91,7 +91,7 @@ constexpr GgufRow kFalconRows[] = {
 };
 constexpr GgufRow kKimiLinearRows[] = {
     {"blk.{}.attn_{q,k,v}",         "embd head*kda head*kda head*kda", "mamba"},
-    {"blk.{}.ssm_conv1d_{q,k,v}.weight", "conv 1 head*kda", "mamba"},
+    {"blk.{}.ssm_conv1d_{q,k,v}.weight", "conv 1 head*kda", "mamba f32"},
     {"blk.{}.ssm_{f,g}_a.weight",   "embd kda", "mamba"},
     {"blk.{}.ssm_{f,g}_b.weight",   "kda head*kda", "mamba"},
     {"blk.{}.ssm_beta.weight",      "embd head", "mamba"},
@@ -106,9 +106,61 @@ constexpr GgufRow kKimiLinearRows[] = {
     {"blk.{}.attn_v_b.weight",      "lora_kv v_mla head", "attention"},
     {"blk.{}.attn_output.weight",   "head*v_mla embd", "attention"},
 };
+constexpr GgufRow kKimiK3Rows[] = {
+    {"output_res_score.weight",     "embd", "res"},
+    {"blk.{}.{attn,ffn}_res_score.weight", "embd", "res"},
+    {"blk.{}.attn_{q,k,v}",         "embd head*kda head*kda head*kda", "mamba"},
+    {"blk.{}.ssm_conv1d_{q,k,v}.weight", "conv 1 head*kda", "mamba f32"},
+    {"blk.{}.ssm_f_a.weight",       "embd kda", "mamba"},
+    {"blk.{}.ssm_f_b.weight",       "kda head*kda", "mamba"},
+    {"blk.{}.ssm_beta.weight",      "embd head", "mamba"},
+    {"blk.{}.ssm_a",                "head", "mamba"},
+    {"blk.{}.ssm_dt.bias",          "head*kda", "mamba"},
+    {"blk.{}.ssm_g.weight",         "embd head*kda", "mamba"},
+    {"blk.{}.ssm_norm.weight",      "kda", "mamba"},
+    {"blk.{}.attn_output.weight",   "head*kda embd", "mamba"},
+    {"blk.{}.attn_q_a_norm.weight", "lora_q", "attention lora_q"},
+    {"blk.{}.attn_q_a.weight",      "embd lora_q", "attention lora_q"},
+    {"blk.{}.attn_q_b.weight",      "lora_q head_i*k_mla", "attention lora_q"},
+    {"blk.{}.attn_q.weight",        "embd head_i*k_mla", "attention !lora_q"},
+    {"blk.{}.attn_kv_a_norm.weight", "lora_kv", "attention"},
+    {"blk.{}.attn_kv_a_mqa.weight", "embd lora_kv+rot", "attention"},
+    {"blk.{}.attn_k_b.weight",      "nope lora_kv head", "attention"},
+    {"blk.{}.attn_v_b.weight",      "lora_kv v_mla head", "attention"},
+    {"blk.{}.attn_gate.weight",     "embd head*v_mla", "attention optional"},
+    {"blk.{}.attn_output.weight",   "head*v_mla embd", "attention"},
+    {"blk.{}.exp_probs_b.bias",     "expert", "moe"},
+    {"blk.{}.ffn_{gate,down,up}_exps.weight", "latent ff_exp expert", "moe"},
+    {"blk.{}.ffn_routed_down.weight", "embd latent", "moe expert_latent"},
+    {"blk.{}.ffn_routed_up.weight", "latent embd", "moe expert_latent"},
+    {"blk.{}.ffn_routed_norm.weight", "latent", "moe expert_latent optional"},
+    {"blk.{}.ffn_gate_shexp.weight", "embd ff_exp*shared_or_one", "moe optional"},
+    {"blk.{}.ffn_{up,down}_shexp.weight", "embd ff_exp*shared_or_one", "moe shares"},
+    {"blk.{}.ffn_{up,down}_shexp.weight", "embd ff_exp*shared_or_one",
+     "moe !shares alone optional"},
+};
+constexpr GgufRow kQwen4Rows[] = {
+    {"token_embd.weight",           "embd vocab"},
+    {"output_hc_norm.weight",       "embd streams", "reshaped"},
+    {"output_hc_down.weight",       "streams*embd lowrank"},
+    {"output_hc_up.weight",         "lowrank streams*embd"},
+    {"per_layer_token_embd.weight", "per_layer ple_rows", "ple_heads longer"},
+    {"blk.{}.hc_{attn,ffn}_norm.weight", "embd streams", "reshaped"},
+    {"blk.{}.hc_attn_down.weight",  "streams*embd lowrank"},
+    {"blk.{}.hc_ffn_down.weight",   "streams*embd lowrank"},
+    {"blk.{}.hc_{attn,ffn}_up.weight",   "lowrank streams*embd"},
+    {"blk.{}.hc_{attn,ffn}_inject.weight", "streams*embd streams"},
+    {"blk.{}.indexer.q_proj.weight",     "embd indexer_head*indexer_k", "!recurrent"},
+    {"blk.{}.indexer.k_proj.weight",     "embd indexer_k", "!recurrent"},
+    {"blk.{}.indexer.{q,k}_norm.weight", "indexer_k", "!recurrent"},
+    {"blk.{}.ple_key.weight",       "embd streams*embd", "ple"},
+    {"blk.{}.ple_value.weight",     "embd embd", "ple"},
+    {"blk.{}.ple_norm_{key,query,conv}.weight", "embd streams", "ple reshaped f32"},
+    {"blk.{}.ple_conv1d.weight",    "ple_conv streams*embd", "ple any"},
+};
 constexpr GgufRow kLing3Rows[] = {
     {"blk.{}.attn_{q,k,v}",         "embd head*kda head*kda head*kda", "mamba"},
-    {"blk.{}.ssm_conv1d_{q,k,v}.weight", "conv 1 head*kda", "mamba"},
+    {"blk.{}.ssm_conv1d_{q,k,v}.weight", "conv 1 head*kda", "mamba f32"},
     {"blk.{}.ssm_{f,g}_a.weight",   "embd head*kda", "mamba"},
     {"blk.{}.ssm_beta.weight",      "embd head", "mamba"},
     {"blk.{}.ssm_a",                "1 head", "mamba"},
@@ -194,6 +246,25 @@ const GgufArchitecture kHybridArchitectures[] = {
              " ssm.conv_kernel! kda.head_dim! expert_feed_forward_length! expert_shared_count!"
              " leading_dense_block_count expert_weights_scale expert_gating_func!",
      .graph = "hybrid no_rope other_values gates"},
+    {.names = " kimi-k3 ",
+     .rows = {kFrame, kHead, kNorms, kKimiK3Rows, kLeading},
+     .keys = "attention.key_length_mla! attention.value_length_mla! attention.q_lora_rank"
+             " attention.kv_lora_rank! ssm.conv_kernel! kda.head_dim! kda.gate_lower_bound"
+             " expert_feed_forward_length! expert_shared_count! leading_dense_block_count"
+             " expert_weights_scale expert_weights_norm expert_gating_func! expert_latent_length"
+             " attn_res.block_size! activation.situ_beta! activation.situ_linear_beta!",
+     .graph = "hybrid no_rope other_values gates one_key_head"},
+    {.names = " qwen4exp ",
+     .rows = {kTiedHead, kQwen4Rows, kGatedDeltaRows, kTwoGateRows, kSharedExpertRows},
+     .keys = "rope.dimension_sections! ssm.conv_kernel! ssm.inner_size! ssm.state_size!"
+             " ssm.time_step_rank! ssm.group_count! attention.recurrent_layers"
+             " full_attention_interval expert_feed_forward_length"
+             " expert_shared_feed_forward_length hyper_connection.count! hyper_connection.low_rank!"
+             " attention.indexer.head_count! attention.indexer.key_length!"
+             " attention.indexer.top_k! attention.compress_ratios ple.layers ple.ngram_size"
+             " ple.heads_per_ngram ple.conv_kernel ple.eos_token_id ple.image_token_id"
+             " embedding_length_per_layer_input ple.layer_multipliers ple.head_offsets"
+             " ple.head_vocab_sizes", .graph = "hybrid gated_delta hashed_embedding"},
     {.names = " bailingmoe3 ",
      .rows = {kFrame, kTiedHead, kNorms, kLing3Rows, kLeading, kBiasedRouted},
      .keys = "attention.key_length_mla! attention.value_length_mla! attention.kv_lora_rank!"

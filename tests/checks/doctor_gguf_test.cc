@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "checks/checks.h"
+#include "core/base/words.h"
+#include "models/models.h"
 #include "tests/checks/tensors.h"
 
 namespace ckpt {
@@ -147,6 +149,59 @@ TEST(DoctorGguf, NumbersThatStopGraphsOfSomeArchitecturesAreRefused) {
             "G02 xielu.beta: missing\nG02 xielu.eps: missing");
   EXPECT_NE(told_as("llama", {{"expert_count", one}}).find("none of 1 experts"), std::string::npos);
   EXPECT_EQ(told_as("hunyuan-dense", {{"expert_count", one}}).find("G02"), std::string::npos);
+}
+
+// The first fault that `told_as` reports, without those of keys that are missing.
+std::string fault_as(const char* architecture, std::vector<MetaEntry> keys) {
+  for (const MetaEntry& each : std::vector<MetaEntry>(keys)) {
+    EXPECT_TRUE(find_gguf_key(architecture, fmt::format("{}.{}", architecture, each.key)))
+        << each.key;
+  }
+  const GgufArchitecture* rules = find_gguf_architecture(architecture);
+  for (const std::string_view word : split_words(rules->keys)) {
+    const std::string name(word.substr(0, word.find_first_of(":!")));
+    const bool is_set = std::ranges::any_of(keys, [&](const auto& key) { return key.key == name; });
+    const auto known = find_gguf_key(architecture, fmt::format("{}.{}", architecture, name));
+    if (is_set || !word.ends_with('!') || !known) continue;
+    const bool is_list = word.find(":A") != word.npos || known->type == MetaType::kI32;
+    keys.push_back({std::string(name), is_list ? MetaValue::array(make_i32_array({1, 0, 0, 0}))
+                          : known->type == MetaType::kF32  ? MetaValue::f32(1)
+                          : known->type == MetaType::kBool ? MetaValue::boolean(true)
+                                                           : MetaValue::u32(1)});
+  }
+  return told_as(architecture, keys);
+}
+
+TEST(DoctorGguf, NumbersOfSeveralResidualStreamsAreHeldToTheirGraphs) {
+  const MetaValue two = MetaValue::u32(2), four = MetaValue::u32(4);
+  EXPECT_EQ(fault_as("deepseek4", {{"hyper_connection.count", two}}),
+            "does not load\nG02 deepseek4: hyper_connection.count is 2; expected 4");
+  EXPECT_EQ(fault_as("deepseek4", {{"hyper_connection.count", four},
+                                   {"attention.output_group_count", MetaValue::u32(3)}}),
+            "does not load\nG02 deepseek4: 2 heads in 3 groups");
+  const auto ratios = [&](std::vector<int32_t> list) {
+    return fault_as("deepseek4",
+                    {{"hyper_connection.count", four},
+                     {"expert_gating_func", four},
+                     {"attention.compress_ratios", MetaValue::array(make_i32_array(list))}});
+  };
+  EXPECT_EQ(ratios({4}), "does not load\nG02 deepseek4: attention.compress_ratios has 1 values for "
+                         "2 blocks");
+  EXPECT_EQ(ratios({0, 8}), "does not load\nG02 deepseek4: attention.compress_ratios has 8 for "
+                            "block 1; expected 0, 4 or 128");
+  EXPECT_NE(ratios({0, 4}).find("attention.indexer.key_length is 1; expected a power of two"),
+            std::string::npos);
+  const MetaEntry every_second{"full_attention_interval", two};
+  EXPECT_EQ(fault_as("qwen4exp", {every_second}),
+            "does not load\nG02 qwen4exp: hyper_connection.count is 1; expected 2 or more");
+  EXPECT_EQ(fault_as("qwen4exp", {every_second, {"hyper_connection.low_rank", MetaValue::u32(0)}}),
+            "does not load\nG02 qwen4exp: hyper_connection.low_rank is 0");
+}
+
+TEST(DoctorGguf, ADecoderHasAtMostAsManyBlocksAsItsEncoder) {
+  EXPECT_EQ(fault_as("t5", {{"decoder_block_count", MetaValue::u32(3)},
+                            {"attention.head_count_kv", MetaValue::u32(2)}}),
+            "does not load\nG02 t5: decoder_block_count is 3; expected at most block_count, 2");
 }
 
 TEST(DoctorGguf, TokensOfOtherModelsAreNotChecked) {

@@ -31,6 +31,9 @@ llama.llama_batch_get_one.restype, llama.llama_batch_get_one.argtypes = Blob, [c
 llama.llama_decode.argtypes = [c.c_void_p, Blob]
 llama.llama_get_logits.restype, llama.llama_get_logits.argtypes = c.POINTER(c.c_float), [c.c_void_p]
 llama.llama_set_n_threads.argtypes = [c.c_void_p, c.c_int32, c.c_int32]
+llama.llama_encode.argtypes = [c.c_void_p, Blob]
+llama.llama_model_has_encoder.restype, llama.llama_model_has_encoder.argtypes = c.c_bool, [c.c_void_p]
+llama.llama_model_decoder_start_token.argtypes = [c.c_void_p]
 llama.llama_free.argtypes = llama.llama_model_free.argtypes = [c.c_void_p]
 
 
@@ -43,6 +46,11 @@ def logits(path, run=range(40, 56)):
     if not context:
         return None
     llama.llama_set_n_threads(context, 1, 1)  # threads that wait for each other take longer on busy cores
+    if llama.llama_model_has_encoder(model):   # its decoder answers to what the encoder makes of the run
+        tokens = (c.c_int32 * len(run))(*run)
+        if llama.llama_encode(context, llama.llama_batch_get_one(tokens, len(tokens))) != 0:
+            return None
+        run = [llama.llama_model_decoder_start_token(model), *run[:3]]
     tokens = (c.c_int32 * len(run))(*run)
     if llama.llama_decode(context, llama.llama_batch_get_one(tokens, len(tokens))) != 0:
         return None

@@ -46,7 +46,8 @@ constexpr const char* kReturnedFamilies[] = {
     "nemotron-h",    "olmo",       "olmo2",           "olmo3",        "olmoe",
     "phi2",          "phi3",       "phimoe",          "qwen2-moe",    "qwen25-vl",
     "qwen3-moe",     "qwen3-next", "qwen3-vl",        "qwen3-vl-moe", "qwen35-vl",
-    "seed-oss",      "smollm3",    "stablelm",        "starcoder2",   "tinyllama"};
+    "seed-oss",      "smollm3",    "stablelm",        "starcoder2",   "t5",
+    "tinyllama"};
 
 std::vector<ReturnedModel> returned_models() {
   std::vector<ReturnedModel> out{
@@ -250,6 +251,85 @@ TEST(GgufToFolderMxfp4, ExpertsBecomeFloatsWhereATypeIsNamed) {
       }
     }
   }
+}
+
+bool are_same_values(const Checkpoint& a, const Checkpoint& b) {
+  EXPECT_EQ(a.tensors.size(), b.tensors.size());
+  for (const Tensor& tensor : a.tensors) {
+    const Tensor* other = b.find_tensor(tensor.name);
+    if (other == nullptr || other->codec != tensor.codec || other->shape != tensor.shape) {
+      ADD_FAILURE() << tensor.name;
+      return false;
+    }
+    const auto ours = read_values(tensor, 1 << 20), theirs = read_values(*other, 1 << 20);
+    EXPECT_TRUE(ours ? *ours == *theirs : part_bytes(tensor) == part_bytes(*other)) << tensor.name;
+  }
+  return true;
+}
+
+// Its FP8 weights become Q8_0, and the layers for multi-token prediction are not in the file.
+TEST(GgufToFolderDeepseekV4, FloatsAndTablesOfExpertsComeBackAsTheyWere) {
+  const TemporaryFolder folder;
+  const ReturnedModel source{"deepseek-v4", testdata("families/deepseek-v4") / "hf", "deepseek-v3"};
+  const fs::path there = folder / "there.gguf", again = folder / "again.gguf";
+  ASSERT_EQ(error_of(gguf_of(source, source.folder, there, "bf16")), "no error");
+  ASSERT_EQ(error_of(folder_of(there, folder / "back")), "no error");
+  const Checkpoint original = returned_folder(source.folder);
+  const Checkpoint back = returned_folder(folder / "back");
+  size_t compared = 0;
+  for (const Tensor& tensor : original.tensors) {
+    const auto dtype = plain_dtype(*tensor.codec);
+    const bool is_float = dtype == Dtype::kBF16 || dtype == Dtype::kF32 || dtype == Dtype::kI64;
+    if (!is_float || tensor.name.starts_with("mtp.")) continue;
+    const Tensor* ours = back.find_tensor(tensor.name);
+    ASSERT_NE(ours, nullptr) << tensor.name;
+    EXPECT_EQ(ours->codec, tensor.codec) << tensor.name;
+    EXPECT_TRUE(part_bytes(*ours) == part_bytes(tensor)) << tensor.name;
+    ++compared;
+  }
+  EXPECT_EQ(compared, 58u);
+  const JsonValue config = json_in(folder / "back", "config.json");
+  const JsonValue theirs = json_in(source.folder, "config.json");
+  for (const char* field : {"compress_ratios", "swiglu_limit", "index_topk", "hc_mult",
+                            "num_hash_layers", "scoring_func", "topk_method", "o_groups"}) {
+    EXPECT_EQ(config[field], theirs[field]) << field;
+  }
+  ASSERT_EQ(error_of(gguf_of(source, folder / "back", again, "bf16")), "no error");
+  ASSERT_EQ(error_of(folder_of(again, folder / "twice")), "no error");
+  EXPECT_TRUE(are_same_values(back, returned_folder(folder / "twice")));
+}
+
+// The file has products of two vectors, which only BASE holds apart.
+TEST(GgufToFolderBase, GivesTheFactorsOfProducts) {
+  const TemporaryFolder folder;
+  const ReturnedModel source{"kimi-k3", testdata("families/kimi-k3") / "hf", "kimi-k2"};
+  const fs::path there = folder / "there.gguf", base = folder / "base";
+  ASSERT_EQ(error_of(gguf_of(source, source.folder, there, "bf16")), "no error");
+  EXPECT_NE(error_of(folder_of(there, folder / "no")).find("is the product of two tensors"),
+            std::string::npos);
+  Conversion with_base = folder_of(there, folder / "back");
+  with_base.base = source.folder.string();
+  EXPECT_NE(error_of(with_base).find("expected an unquantized Hugging Face folder"),
+            std::string::npos);
+  Conversion unquantized = folder_of(source.folder, base);
+  unquantized.to = "bf16";
+  ASSERT_EQ(error_of(unquantized), "no error");
+  with_base.base = base.string();
+  ASSERT_EQ(error_of(with_base), "no error");
+  EXPECT_TRUE(are_same_values(returned_folder(base), returned_folder(folder / "back")));
+}
+
+// The hashes of n-grams follow from a seed that the file does not have.
+TEST(GgufToFolderBase, GivesTheHashesOfNgrams) {
+  const TemporaryFolder folder;
+  const ReturnedModel source{"qwen4exp", testdata("families/qwen4exp") / "hf", "qwen35"};
+  const fs::path there = folder / "there.gguf";
+  ASSERT_EQ(error_of(gguf_of(source, source.folder, there, "bf16")), "no error");
+  EXPECT_NE(error_of(folder_of(there, folder / "no")).find("ple.layers"), std::string::npos);
+  Conversion with_base = folder_of(there, folder / "back");
+  with_base.base = source.folder.string();
+  ASSERT_EQ(error_of(with_base), "no error");
+  EXPECT_TRUE(are_same_values(returned_folder(source.folder), returned_folder(folder / "back")));
 }
 
 std::string returned_model_name(const testing::TestParamInfo<ReturnedModel>& info) {

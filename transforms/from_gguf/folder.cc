@@ -5,6 +5,7 @@
 
 #include "core/base/find.h"
 #include "core/base/words.h"
+#include "core/chunks/evaluate.h"
 #include "transforms/facts/torch_dtype.h"
 #include "transforms/from_gguf/token_table.h"
 #include "transforms/to_gguf/mxfp4.h"
@@ -110,6 +111,63 @@ std::vector<size_t> tensors_of_values(const std::vector<Tensor>& made) {
   return out;
 }
 
+const NameRule* first_product(const Family& family) {
+  for (const std::span<const NameRule> list : family.names) {
+    for (const NameRule& rule : list) {
+      if (rule.change == Change::kProduct) return &rule;
+    }
+  }
+  return nullptr;
+}
+
+// Whether to-gguf multiplied the tensor by another one of the folder.
+bool is_product(const Tensor& made) {
+  return std::ranges::any_of(
+      made.ops(), [](const ValueOp& op) { return std::holds_alternative<ScaleColumns>(op); });
+}
+
+// A product tells neither of its factors: BASE keeps them, if they give the file's values. Removes
+// the products from `wanted`. Fails: kUsage: they give others.
+Status keep_factors(const TensorPairs& pairs, std::vector<size_t>& wanted) {
+  for (const size_t i : wanted) {
+    if (!is_product(pairs.made[i])) continue;
+    CKPT_ASSIGN(const RowSample ours, sample_rows(pairs.made[i]));
+    CKPT_ASSIGN(const RowSample theirs, sample_rows(*pairs.found[i]));
+    if (ours.values == theirs.values) continue;
+    return misuse("tensor '{}' is not the product that BASE's tensors give ('{}')",
+                  pairs.made[i].name, pairs.made[i].original_name());
+  }
+  std::erase_if(wanted, [&](size_t i) { return is_product(pairs.made[i]); });
+  return {};
+}
+
+// Maps indexes of the folder's tensors of 64-bit numbers to those of the tensors of 32-bit numbers
+// that to-gguf makes of them, and removes the latter from `wanted`.
+std::map<size_t, size_t> find_wide_numbers(const std::vector<Tensor>& folder,
+                                           const std::vector<Tensor>& made,
+                                           std::vector<size_t>& wanted) {
+  std::map<size_t, size_t> out;
+  for (size_t i = 0; i < folder.size(); ++i) {
+    if (plain_dtype(*folder[i].codec) != Dtype::kI64) continue;
+    const auto found = std::ranges::find_if(wanted, [&](size_t at) {
+      return plain_dtype(*made[at].codec) == Dtype::kI32 &&
+             made[at].original_name() == folder[i].original_name();
+    });
+    if (found == wanted.end()) continue;
+    out[i] = *found;
+    wanted.erase(found);
+  }
+  return out;
+}
+
+// A family that keeps the types of its folders has F32 matrices where the file has them, and
+// vectors as the skeleton has them.
+bool has_kept_f32(const Tensor& tensor, const Tensor& source, const Family& family) {
+  const Tensor& from = tensor.shape.size() > 1 ? source : tensor;
+  return family.traits.text.has(ModelTrait::kKeepsTypes) &&
+         plain_dtype(*from.codec) == Dtype::kF32;
+}
+
 const Codec& returned_type(const Tensor& tensor, const Tensor& source, const ReturnedTypes& as) {
   if (as.type == nullptr || keeps_f32(tensor.name)) return *tensor.codec;
   if (as.keep == nullptr) return *as.type;
@@ -125,9 +183,11 @@ Result<ReturnedFolder> find_folder(const Checkpoint& file, const Codec& floats, 
   std::optional<Error> nearest;  // of the first family that has the tensors, else of the first
   bool has_tensors = false;
   for (const Family* family : families_named(name, file)) {
-    if (!turns_back(*family)) {
-      return unsupported("a GGUF does not hold all tensors that a folder of {} has",
-                         split_words(family->architectures).front());
+    if (const NameRule* product = first_product(*family); product != nullptr) {
+      return unsupported_hint(kBaseHint,
+                              "'{}' is the product of two tensors of {}, which the file does not "
+                              "hold apart",
+                              product->to, split_words(family->architectures).front());
     }
     bool is_of_tensors = false;
     auto tried = folder_of_family(file, form_of_file(*family, file),
@@ -182,6 +242,8 @@ Status return_tensors(const Checkpoint& file, const ReturnedTypes& as, ReturnedF
     if (sources[i] == nullptr) found.forward.of_base.push_back(made[i].name);
   }
   std::vector<size_t> wanted = tensors_of_values(made);
+  CKPT_TRY(keep_factors({made, sources}, wanted));
+  const auto numbers = find_wide_numbers(found.folder.tensors, made, wanted);
   CKPT_ASSIGN(const GridMap grids, find_moved_grids(found.folder.tensors, made, wanted));
   CKPT_ASSIGN(const RowMap rows, find_moved_rows(found.folder.tensors, made, wanted));
   const Codec& f32 = plain_codec(context.codecs, Dtype::kF32);
@@ -190,11 +252,15 @@ Status return_tensors(const Checkpoint& file, const ReturnedTypes& as, ReturnedF
     Tensor tensor = found.folder.tensors[i];
     const bool is_packed = is_mxfp4(tensor);
     const auto give = [&](const auto* moved) -> Status {
-      const TargetTypes types{returned_type(tensor, *sources[moved->front().gguf], as), f32};
+      const Tensor& source = *sources[moved->front().gguf];
+      const bool is_f32 = as.is_auto && has_kept_f32(tensor, source, *found.forward.model.family);
+      const TargetTypes types{is_f32 ? f32 : returned_type(tensor, source, as), f32};
       CKPT_SET(tensor, returned_tensor(tensor, *moved, {made, sources}, types));
       return {};
     };
-    if (const auto* grid = find_mapped(grids, i)) {
+    if (const size_t* number = find_mapped(numbers, i)) {
+      CKPT_SET(tensor, as_wide_numbers(*sources[*number], tensor, context.codecs));
+    } else if (const auto* grid = find_mapped(grids, i)) {
       CKPT_TRY(give(grid));
     } else if (const auto* runs = find_mapped(rows, i)) {
       CKPT_TRY(give(runs));
@@ -211,14 +277,7 @@ Status return_tensors(const Checkpoint& file, const ReturnedTypes& as, ReturnedF
   return {};
 }
 
-bool turns_back(const Family& family) {
-  for (const std::span<const NameRule> list : family.names) {
-    for (const NameRule& rule : list) {
-      if (rule.change == Change::kProduct || rule.change == Change::kWholeNumbers) return false;
-    }
-  }
-  return true;
-}
+bool turns_back(const Family& family) { return first_product(family) == nullptr; }
 
 std::optional<ReturnedClass> returned_class(std::string_view architecture) {
   const Family* table = table_of_architecture(architecture);

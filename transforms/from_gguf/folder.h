@@ -87,12 +87,13 @@ struct ReturnedTypes {
   const Codec* type = nullptr;  // nullptr: the types of the folder
   KeepRules* keep = nullptr;    // null: none; requires `type` and `unkept`
   const Codec* unkept = nullptr;
+  bool is_auto = false;  // F32 matrices stay F32 in families that keep the types of folders
 };
 Status return_tensors(const Checkpoint& file, const ReturnedTypes& as, ReturnedFolder& found,
                       const Context& context);
 
-// Whether a folder of the family can be made from a GGUF. It cannot if a GGUF stores the product of
-// two tensors instead of both, or a table of whole numbers in another type.
+// Whether a folder of the family can be made from a GGUF without a BASE. It cannot if a GGUF stores
+// the product of two tensors instead of both.
 bool turns_back(const Family& family);
 
 // The class for a model of `architecture`: its own, or for a wrapper
@@ -169,6 +170,10 @@ Result<Tensor> returned_tensor(const Tensor& like, const std::vector<MovedRows>&
 // Does the same for values in another order.
 Result<Tensor> returned_tensor(const Tensor& like, const std::vector<MovedGrid>& grids,
                                const TensorPairs& pairs, const TargetTypes& types);
+
+// The numbers of 64 bits that to-gguf cut to 32: those of experts, of which none is below zero.
+// Requires: `numbers` is Stored as I32.
+Result<Tensor> as_wide_numbers(const Tensor& numbers, const Tensor& like, Codecs codecs);
 
 // Makes a ModelOpt folder with the NVFP4 weights of `file`. All other tensors come from `base`, the
 // unquantized folder that the file was made from. Fails: kUsage: a folder of another model;

@@ -88,7 +88,8 @@ Status take_values(const Checkpoint& file, const Codec* type, const OptionValues
   KeepRules keep(options.all("keep"));
   const Codec& unkept = plain_codec(context.codecs, type_of_matrices(file));
   const Checkpoint skeleton = found.folder;
-  CKPT_TRY(return_tensors(file, {type, &keep, &unkept}, found, context));
+  const bool is_auto = type != nullptr && !options.has("type");
+  CKPT_TRY(return_tensors(file, {type, &keep, &unkept, is_auto}, found, context));
   if (holds_nvfp4(file, context)) {
     CKPT_ASSIGN(found.folder, nvfp4_into_skeleton(file, skeleton, found.folder.tensors, context));
   }
@@ -171,7 +172,8 @@ Result<Checkpoint> from_base(const Checkpoint& file, const std::string& where,
                              const OptionValues& options, const Context& context) {
   CKPT_ASSIGN(Checkpoint base, context.open(where));
   if (base.format != "safetensors" || base.first_with_scales() != nullptr) {
-    return misuse("{}: expected an unquantized Hugging Face folder", where);
+    return misuse_hint(fmt::format("ckpt convert {} OUT --to bf16, and OUT as BASE", where),
+                       "{}: expected an unquantized Hugging Face folder", where);
   }
   if (holds_nvfp4(file, context)) return nvfp4_from_base(file, std::move(base), options, context);
   const Codec* type = options.has("type") ? &chosen_type(options, file, context) : nullptr;

@@ -39,11 +39,28 @@ bool stays_mxfp4(const Parameter& parameter, const JsonValue& config) {
          parameter.shape.size() == 3 && is_of_experts(parameter.name);
 }
 
-Result<Tensor> without_bytes(const Parameter& parameter, const JsonValue& config, Codecs codecs) {
+// Tables of whole numbers, which to-gguf cuts to I32.
+bool is_of_numbers(const Parameter& parameter, const Family& family) {
+  const auto match = find_name_rule(family, parameter.name);
+  return match && match->rule->change == Change::kWholeNumbers;
+}
+
+// Of families that keep the types of folders, DeepSeek V4, vectors are F32 but for most norms.
+bool is_vector_of_f32(const Parameter& parameter, const Family& family) {
+  const std::string_view name = parameter.name;
+  const bool is_norm = name.ends_with("norm.weight") && name.find(".compressor.") == name.npos;
+  return family.traits.text.has(ModelTrait::kKeepsTypes) && parameter.shape.size() == 1 && !is_norm;
+}
+
+Result<Tensor> without_bytes(const Parameter& parameter, const JsonValue& config,
+                             const Family& family, Codecs codecs) {
   Tensor out;
   out.name = parameter.name;
   out.shape = parameter.shape;
-  out.codec = &plain_codec(codecs, keeps_f32(parameter.name) ? Dtype::kF32 : Dtype::kBF16);
+  const bool is_f32 = keeps_f32(parameter.name) || is_vector_of_f32(parameter, family);
+  out.codec = &plain_codec(codecs, is_of_numbers(parameter, family) ? Dtype::kI64
+                                   : is_f32                         ? Dtype::kF32
+                                                                    : Dtype::kBF16);
   if (stays_mxfp4(parameter, config)) {
     std::swap(out.shape[1], out.shape[2]);
     out.codec = &scheme_codec(codecs, Scheme::kMxfp4, Dialect::kCompressedTensors);
@@ -80,10 +97,17 @@ std::optional<Parameter> renamed_parameter(const Tensor& tensor, const Family& f
   return std::nullopt;
 }
 
+// Whether the rows of names give a family's parameters: they do not give those of joined experts.
+bool has_renames_alone(const Family& family) {
+  return std::ranges::none_of(family.names, [](const std::span<const NameRule> list) {
+    return std::ranges::find(list, Change::kExpert, &NameRule::change) != list.end();
+  });
+}
+
 // The file declares differences between layers if a table does not.
 Result<std::vector<Parameter>> parameters_of(const Checkpoint& file, const JsonValue& config,
                                              const Family& family) {
-  if (family.is_partial) {
+  if (family.is_partial && has_renames_alone(family)) {
     std::vector<Parameter> out;
     for (const Tensor& tensor : file.tensors) {
       if (auto parameter = renamed_parameter(tensor, family)) out.push_back(std::move(*parameter));
@@ -320,7 +344,7 @@ Result<Checkpoint> make_skeleton(const Checkpoint& file, const JsonValue& config
   out.set_document("config.json", config.dump(2) + "\n");
   std::set<std::string> optional;
   for (const Parameter& parameter : parameters) {
-    CKPT_ASSIGN(Tensor tensor, without_bytes(parameter, config, context.codecs));
+    CKPT_ASSIGN(Tensor tensor, without_bytes(parameter, config, family, context.codecs));
     if (!parameter.is_required) optional.insert(tensor.name);
     out.tensors.push_back(std::move(tensor));
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/computed/decoded_source.h"
+#include "core/computed/interleaved_source.h"
 #include "transforms/from_gguf/folder.h"
 #include "transforms/to_gguf/mxfp4.h"
 
@@ -61,6 +62,23 @@ Result<Tensor> finished(Tensor joined, const Tensor& like, const Tensor& made,
 }
 
 }  // namespace
+
+Result<Tensor> as_wide_numbers(const Tensor& numbers, const Tensor& like, Codecs codecs) {
+  Tensor lower = numbers;
+  lower.shape = {numbers.values(), 1};
+  Tensor upper = lower;
+  std::vector<std::byte> zeros(numbers.values() * sizeof(int32_t));
+  const uint64_t size = zeros.size();
+  upper.origin = Stored{{{Slice{make_blob(like.name, std::move(zeros)), 0, size}}}};
+  CKPT_ASSIGN(Tensor out,
+              interleave({{std::move(lower), 1}, {std::move(upper), 1}}, {numbers.values(), 2}));
+  out.codec = &plain_codec(codecs, Dtype::kI64);
+  out.shape = like.shape;
+  out.source_name = numbers.name;
+  out.name = like.name;
+  out.home = like.home;
+  return out;
+}
 
 Result<Tensor> undo_changes(Tensor tensor, const Tensor& made) {
   const std::span<const ValueOp> ops = made.ops();

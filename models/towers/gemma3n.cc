@@ -9,7 +9,7 @@
 namespace ckpt::towers {
 namespace {
 
-constexpr TowerPrefix kPrefixes[] = {
+constexpr TowerPrefix kGemma3nPrefixes[] = {
     {"model.vision_tower.timm_model.", "tower."},
     {"model.embed_vision.", "projector."},
     {"model.audio_tower.conformer.", "conformer."},
@@ -37,7 +37,7 @@ constexpr TowerRule kMobileNetRows[] = {
     {"tower.msfa.{ffn.pw_exp.conv,ffn.pw_exp.bn,ffn.pw_proj.conv,ffn.pw_proj.bn,norm}",
      "v.msfa.{ffn.pw_exp.conv,ffn.pw_exp.bn,ffn.pw_proj.conv,ffn.pw_proj.bn,norm}"},
 };
-constexpr TowerRule kConformerRows[] = {
+constexpr TowerRule kSoundRows[] = {
     {"audio_projector.embedding_projection", "mm.a.input_projection"},
     {"audio_projector.{embedding,hard_embedding_norm,soft_embedding_norm}",
      "mm.a.{embedding,hard_emb_norm,soft_emb_norm}"},
@@ -57,7 +57,7 @@ constexpr TowerRule kConformerRows[] = {
     {"conformer.{}.lconv1d.linear_{start,end}", "a.blk.{}.conv_{pw1,pw2}"},
     {"conformer.{}.norm", "a.blk.{}.layer_pre_norm"},
 };
-constexpr ClassDefault kFields[] = {
+constexpr ClassDefault kGemma3nFields[] = {
     {"hidden_size", "2048"}, {"intermediate_size", "2048"}, {"num_attention_heads", "8"},
 };
 // clang-format on
@@ -65,9 +65,9 @@ constexpr ClassDefault kFields[] = {
 }  // namespace
 
 const TowerTable kGemma3nTower = {.kind = "gemma3n",
-                                  .prefixes = kPrefixes,
-                                  .rows = {kMobileNetRows, kConformerRows},
-                                  .defaults = kFields,
+                                  .prefixes = kGemma3nPrefixes,
+                                  .rows = {kMobileNetRows, kSoundRows},
+                                  .defaults = kGemma3nFields,
                                   .depth = {}};
 
 }  // namespace ckpt::towers

@@ -9,6 +9,7 @@ No GPU is needed: weights are loaded as they would be on one, and no kernel runs
 """
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,16 @@ os.environ.update(CUDA_VISIBLE_DEVICES="", HF_HUB_OFFLINE="1", SGLANG_USE_CPU_EN
 try:
     import torch
     import sglang
+    # Classes look kernels up while they are imported; none runs here.
+    kernels = torch.library.Library("sgl_kernel", "FRAGMENT")
+    sources = (path.read_text() for path in pathlib.Path(sglang.__path__[0], "srt").rglob("*.py"))
+    for name in set(re.findall(r"torch\.ops\.sgl_kernel\.(\w+_cpu)", "".join(sources))):
+        if not hasattr(torch.ops.sgl_kernel, name):
+            kernels.define(f"{name}(Tensor x) -> Tensor")
+    import sglang.srt.layers.attention.mamba.mamba as mamba
+    for name in ("causal_conv1d_fn", "causal_conv1d_fn_triton", "causal_conv1d_update", "causal_conv1d_update_triton"):
+        if not hasattr(mamba, name):
+            setattr(mamba, name, None)
     from sglang.srt.configs.load_config import LoadConfig
     from sglang.srt.configs.model_config import ModelConfig
     from sglang.srt.distributed import init_distributed_environment, initialize_model_parallel
@@ -35,6 +46,7 @@ except ImportError as error:
 # Errors that this machine, or the small size of testdata's models, causes in SGLang, not the folder.
 OF_THIS_MACHINE = ("NVIDIA driver", "attention backend", "mxfp4. Must be one of", "get_rope_cpu", "rope_scaling is not None",
                    "original_total_num_kv_heads", "not divisible", "KV sharing layer")
+PLATFORM = modelopt_quant.get_platform()
 CACHE = (".k_scale", ".v_scale")  # of keys and values; the server makes them where a checkpoint has none
 EXPORTED = ("cohere", "ernie45", "gemma", "gemma2", "gemma3", "glm4", "granite", "granite4", "lfm2", "llama-spm", "ministral3",
             "mistral3", "olmo", "olmo2", "phi3", "qwen25-vl", "qwen3-vl", "seed-oss", "smollm3", "stablelm", "starcoder2")
@@ -51,6 +63,36 @@ def mark(model):
         for parameter in model.parameters():
             if parameter.is_floating_point() and parameter.dtype != torch.float8_e4m3fn:
                 parameter.fill_(float("nan"))
+
+
+class Blackwell:
+    """The platform, as a GPU that computes in FP4."""
+
+    is_blackwell = True
+
+    def __getattr__(self, name):
+        return getattr(PLATFORM, name)
+
+
+def take_the_place_of_a_gpu():
+    for name in ("is_sm100_supported", "is_sm120_supported", "is_blackwell_supported"):
+        if hasattr(modelopt_quant, name):
+            setattr(modelopt_quant, name, lambda *args, **kwargs: True)
+    modelopt_quant.ModelOptFp4Config.get_min_capability = classmethod(lambda cls: 0)
+    modelopt_quant.get_platform = Blackwell
+    torch.get_device_module = lambda device=None: torch.cpu
+
+
+def is_idle(name, config):
+    """Whether the class makes the parameter and never computes with it."""
+    layer = re.search(r"\.layers\.(\d+)\.", name)
+    text = getattr(config, "text_config", None) or config
+    shared = getattr(text, "num_kv_shared_layers", 0) or 0  # Gemma 3n, whose last layers read keys and values of others
+    is_shared = layer and int(layer.group(1)) >= text.num_hidden_layers - shared and ".self_attn." in name
+    is_w4a16 = "W4A16" in str(getattr(config, "quantization_config", None))
+    return (name.endswith(CACHE) or (is_shared and (".qkv_proj." in name or ".k_norm." in name))
+            or (text.model_type == "falcon_h1" and name.endswith(("q_norm.weight", "k_norm.weight")))
+            or (is_w4a16 and name.endswith("input_scale")))
 
 
 def is_marked(parameter):
@@ -80,7 +122,7 @@ def answer_of(folder):
             model = _initialize_model(config, load_config, _get_quantization_config(config, load_config))
         mark(model)
         model.load_weights(DefaultModelLoader(load_config)._get_all_weights(config, model))
-        left = [name for name, parameter in model.named_parameters() if is_marked(parameter) and not name.endswith(CACHE)]
+        left = [name for name, parameter in model.named_parameters() if is_marked(parameter) and not is_idle(name, config.hf_config)]
         return f"not filled: {', '.join(left[:3])}" if left else ""
     except Exception as error:
         frame = error.__traceback__
@@ -120,10 +162,7 @@ def folders(ckpt, testdata, work):
 
 
 def main(ckpt, testdata):
-    for name in ("is_sm100_supported", "is_sm120_supported", "is_blackwell_supported"):
-        if hasattr(modelopt_quant, name):
-            setattr(modelopt_quant, name, lambda *args, **kwargs: True)
-    modelopt_quant.ModelOptFp4Config.get_min_capability = classmethod(lambda cls: 0)
+    take_the_place_of_a_gpu()
     asked, differ = 0, []
     with tempfile.TemporaryDirectory() as work:
         first = next(pathlib.Path(testdata).glob("families/tinyllama/hf"))

@@ -1,20 +1,22 @@
 #!/usr/bin/env python3
 """What `ckpt doctor --for sglang` says of a folder is what SGLang does with it: configuration, tokenizer, model, weights.
 
-usage: PYTHON sglang_agrees.py CKPT TESTDATA      PYTHON has sglang 0.5.23; exits 77, "peer missing", without it
+usage: PYTHON sglang_agrees.py CKPT TESTDATA      PYTHON has sglang 0.5.23 with transformers 5.19, whose own release counts:
+5.20 keeps less of PhiConfig; exits 77, "peer missing", without it
 
-Asked of: every family of testdata as it is, what --for sglang makes of those that are refused, and NVFP4 exports.
+Asked of: every family of testdata as it is, what --for sglang makes of those that are refused, and each family's exports.
 No GPU is needed: weights are loaded as they would be on one, and no kernel runs. What SGLang cannot do without a GPU
 (experts in FP4, some attention) is named and left out.
 """
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
-from make_exports import peer_missing
+from make_exports import peer_missing, write_amax
 
 os.environ.update(CUDA_VISIBLE_DEVICES="", HF_HUB_OFFLINE="1", SGLANG_USE_CPU_ENGINE="1", OMP_NUM_THREADS="1")
 try:
@@ -45,11 +47,16 @@ except ImportError as error:
 
 # Errors that this machine, or the small size of testdata's models, causes in SGLang, not the folder.
 OF_THIS_MACHINE = ("NVIDIA driver", "attention backend", "mxfp4. Must be one of", "get_rope_cpu", "rope_scaling is not None",
-                   "original_total_num_kv_heads", "not divisible", "KV sharing layer")
+                   "original_total_num_kv_heads", "not divisible", "KV sharing layer", "only supports trtllm", "requires one of",
+                   "fast_topk_v2")
 PLATFORM = modelopt_quant.get_platform()
 CACHE = (".k_scale", ".v_scale")  # of keys and values; the server makes them where a checkpoint has none
-EXPORTED = ("cohere", "ernie45", "gemma", "gemma2", "gemma3", "glm4", "granite", "granite4", "lfm2", "llama-spm", "ministral3",
-            "mistral3", "olmo", "olmo2", "phi3", "qwen25-vl", "qwen3-vl", "seed-oss", "smollm3", "stablelm", "starcoder2")
+SCALE1 = ("--preset", "default-input-scale1")
+EXPORTS = {"as NVFP4": ("--to", "nvfp4", *SCALE1, "--step", "serving-config"),
+           "as NVFP4 for it": ("--to", "nvfp4", *SCALE1, "--for", "sglang"),
+           "as NVFP4 W4A16 for it": ("--to", "nvfp4-w4a16", "--for", "sglang"),
+           "as FP8": ("--to", "fp8", "--amax-from", "AMAX", "--step", "serving-config"),
+           "as FP8 for it": ("--to", "fp8", "--amax-from", "AMAX", "--for", "sglang")}
 
 
 def alone_in_its_group():
@@ -115,7 +122,10 @@ def answer_of(folder):
             if hasattr(level, "linear_num_value_heads"):  # the launcher sets these on a CPU
                 level.linear_num_value_heads_cpu = level.linear_num_value_heads
                 level.linear_num_key_heads_cpu = level.linear_num_key_heads
-        get_tokenizer(str(folder), trust_remote_code=True)
+        try:
+            get_tokenizer(str(folder))
+        except Exception:
+            get_tokenizer(str(folder), trust_remote_code=True)  # as the doctor's command says
         initialize_dp_attention(arguments)
         load_config = LoadConfig()
         with set_default_torch_dtype(torch.bfloat16):
@@ -150,11 +160,15 @@ def folders(ckpt, testdata, work):
             made = pathlib.Path(work) / f"{family}-fixed"
             if subprocess.run([ckpt, "convert", "-q", source, made, "--for", "sglang"], capture_output=True).returncode == 0:
                 yield f"{family} --for sglang", made
-        if family in EXPORTED:
-            made = pathlib.Path(work) / f"{family}-nvfp4"
-            subprocess.run([ckpt, "convert", "-q", source, made, "--to", "nvfp4", "--preset", "default-input-scale1",
-                            "--step", "serving-config"], capture_output=True, check=True)
-            yield f"{family} as NVFP4", made
+        amax = pathlib.Path(work) / f"{family}.json"
+        write_amax(source, amax)
+        for form, options in EXPORTS.items():
+            made = pathlib.Path(work) / f"{family} {form}"
+            options = [str(amax) if option == "AMAX" else option for option in options]
+            subprocess.run([ckpt, "convert", "-q", source, made, *options], capture_output=True)
+            if made.is_dir():  # some families have no such export
+                yield f"{family} {form}", made
+                shutil.rmtree(made)
     fused = pathlib.Path(work) / "fused"
     subprocess.run([ckpt, "convert", "-q", pathlib.Path(testdata) / "families/qwen3-moe/hf", fused, "--step", "experts:to=fused"],
                    capture_output=True, check=True)

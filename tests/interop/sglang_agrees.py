@@ -130,6 +130,8 @@ def answer_of(folder):
         load_config = LoadConfig()
         with set_default_torch_dtype(torch.bfloat16):
             model = _initialize_model(config, load_config, _get_quantization_config(config, load_config))
+        if config.is_generation and config.hf_config.architectures[0].endswith("Model"):
+            return "made as a model that generates, by the code of transformers"
         mark(model)
         model.load_weights(DefaultModelLoader(load_config)._get_all_weights(config, model))
         left = [name for name, parameter in model.named_parameters() if is_marked(parameter) and not is_idle(name, config.hf_config)]

@@ -53,13 +53,25 @@ bool is_half_wrapped(const Subject& on) {
 
 void check_model_type(const CheckContext& context) {
   const Subject& on = context.on;
+  constexpr const char* kPlace = "config.json: model_type";
+  const bool is_misread =
+      has_listed(context.profile, "configurations misread", on.model_type, false);
+  if (is_misread && known(on.config, "auto_map") == nullptr) {
+    return context.report(kPlace,
+                          fmt::format("'{}', of which this server reads the model's own class of "
+                                      "configurations, and not that of transformers",
+                                      on.model_type),
+                          {}, "TypeError: unhashable type: 'dict'",
+                          advised("copy the code that the source model's auto_map names, and "
+                                  "auto_map, and serve it with --trust-remote-code"));
+  }
   if (on.model_type.empty() || knows_model_type(context.profile, on.model_type)) return;
   std::optional<Fix> fix;
   const Family* family = is_text_type(on.model_type) ? table_of_model_type(on.model_type) : nullptr;
   if (family == nullptr || !knows_model_type(context.profile, outer_type(*family))) {
     fix = advised(release_with(context.profile, knows_model_type, on.model_type));
   }
-  context.report("config.json: model_type",
+  context.report(kPlace,
                  fmt::format("'{}', which {} does not know", on.model_type, context.profile.help),
                  {},
                  fmt::format("The checkpoint you are trying to load has model type `{}` but "
@@ -86,9 +98,14 @@ void check_class_of_text(const CheckContext& context) {
   const Subject& on = context.on;
   const bool is_found = !on.has_text_config() ||
                         !has_listed(context.profile, "text parts without a class", on.text_type,
-                                    false) ||
-                        !list_in(on.text_config(), "architectures").empty();
+                                    false);
   if (is_found) return;
+  if (context.is(Program::kSglang)) {
+    return context.tell("config.json: text_config.model_type",
+                        "'{}', for which this server finds no class of a text part",
+                        on.text_type);
+  }
+  if (!list_in(on.text_config(), "architectures").empty()) return;
   Fix fix = advised("copy text_config.architectures from the source model's config.json");
   if (const std::string_view name = class_of_type(on, false); !name.empty()) {
     fix.step = fmt::format("config:set=text_config.architectures=[\"{}\"]", name);

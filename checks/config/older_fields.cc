@@ -92,6 +92,7 @@ void check_vision_rope(const CheckContext& context) {
   const std::string* type = text_of(known(vision, "rope_parameters"), "rope_type");
   const std::string* model = text_of(vision, "model_type");
   if (type == nullptr || model == nullptr || *type != "axial" || *model != "pixtral") return;
+  if (has_listed(context.profile, "rope types of towers", *type, false)) return;
   context.report("config.json: vision_config.rope_parameters.rope_type",
                  "\"axial\", which this server's transformers does not know; expected \"default\"");
 }
@@ -114,8 +115,11 @@ void check_mergers(const CheckContext& context) {
 //   TYPE:FIELD=OTHER/DEFAULT/WIDTH   the file has the number as OTHER, which the class does not
 //                                    read: it takes DEFAULT. If DEFAULT divides the field WIDTH,
 //                                    the model loads and answers nonsense; otherwise it fails
+//
+// SGLang may read the configuration by the folder's own code, which is unknown here.
 void check_needed_fields(const CheckContext& context) {
   const Subject& on = context.on;
+  if (context.is(Program::kSglang) && known(on.config, "auto_map") != nullptr) return;
   for (std::string_view value : listed_for(context.profile, "needed fields", on.model_type)) {
     std::string_view field = take_word(value, '=');
     std::string path(field);
@@ -166,7 +170,7 @@ constexpr Check kOlderFieldChecks[] = {
      "serving-config"},
     {"C39", "Qwen3.5's tower has no mergers for deeper layers", "S: sglang",
      "loads, and answers about images are noise", "", check_mergers, "serving-config"},
-    {"C49", "fields that the server's class needs are there", "U: vllm*",
+    {"C49", "fields that the server's class needs are there", "U: vllm* sglang",
      "object has no attribute '...'; AssertionError; or another number of heads", kTakeConfig,
      check_needed_fields},
 };

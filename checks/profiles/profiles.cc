@@ -257,8 +257,8 @@ bool has_listed(const Profile& profile, std::string_view list, std::string_view 
                 bool if_absent) {
   const WordList* own = find_mapped(profile.lists, list);
   if (own == nullptr) return if_absent;
-  if (own->words.contains(word)) return true;
   if (own->without.contains(word)) return false;
+  if (own->words.contains(word)) return true;
   return std::ranges::any_of(own->also, [&](std::string_view other) {
     const Profile* more = find_profile(other);
     CKPT_CHECK(more != nullptr);

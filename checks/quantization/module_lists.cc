@@ -69,6 +69,11 @@ bool has_other_rules(const JsonValue& json, const std::string& method) {
   return known(json, "linear_fp8_config") != nullptr || targets_of(json).empty();
 }
 
+// Whether the server renames each entry, also expressions and names of classes.
+bool renames_whole(const ModuleLists::Rename& rename, std::string_view method) {
+  return has_word(" fp8 compressed-tensors quark ", method) && !rename("").empty();
+}
+
 }  // namespace
 
 bool names_a_class(std::string_view target) {
@@ -176,9 +181,14 @@ ModuleLists::ModuleLists(const Subject& on, const Profile& profile, const Quanti
       targets_({}, false),
       blocks_({}) {
   const bool is_gptq = declared.method == "gptq";
+  const bool is_whole = renames_whole(rename, declared.method);
   std::vector<std::string> entries;
   for (const std::string& entry : declared.exclude) {
     const bool is_bare_rule = is_gptq && expression_mark(entry) == 0;
+    if (is_whole) {
+      entries.push_back(rename(entry));
+      continue;
+    }
     if (is_bare_rule || expression_mark(entry) != 0) {
       entries.push_back(is_bare_rule ? "+:" + entry : entry);
       continue;
@@ -203,7 +213,7 @@ ModuleLists::ModuleLists(const Subject& on, const Profile& profile, const Quanti
   std::vector<std::string> targets = targets_of(*declared.json);
   for (std::string& target : targets) {
     const bool is_path = target.find('.') != target.npos && expression_mark(target) == 0;
-    if (is_path) target = rename(target);
+    if (is_path || is_whole) target = rename(target);
   }
   targets_ = EntryList(targets, is_wrapper);
   is_of_class_ = std::ranges::any_of(targets_.names().entries(), names_a_class);

@@ -92,12 +92,14 @@ void check_lists(const CheckContext& context) {
   if (!is_judged(context.on, context.profile)) return;
   Mismatch narrow, plain, codes;
   bool is_unlisted = false, are_heads = true;
+  std::string entry;
   const bool has_narrow = has_lists(context.on) && reads_as_codes(context.on);
   for (const auto& [name, served] : context.served) {
     for (const Module* shard : served.shards) {
       const bool is_forced = forced_plain(context.on, context.profile, name).has_value();  // Q14
       if (is_forced || served.is_partial || is_as_served(context.on, *shard, served)) continue;
       is_unlisted = is_unlisted || served.is_unlisted;
+      entry = served.listed_as;
       are_heads = are_heads && is_of_head(name);
       const bool is_of_q15 = is_of_head(name) && !runs_coded_heads(context.profile) &&
                              context.on.modules.contains(shard->name);
@@ -105,12 +107,15 @@ void check_lists(const CheckContext& context) {
       if (shard->form != Form::kPlain) continue;
       const bool is_narrow =
           has_lists(context.on) ? has_narrow : served.algo.find("FP4") == std::string::npos;
-      (is_narrow ? narrow : plain).add(shard->name);
+      (is_narrow ? narrow : plain).add(is_of_embeddings(shard->name) ? name : shard->name);
     }
   }
   const std::string place = context.on.quantizations.empty() ? std::string("config.json")
                                                              : context.on.quantization()->place;
   const auto fix = [&](bool is_plain, std::string_view what) {
+    if (is_plain && are_heads && !entry.empty()) {
+      return Fix{fmt::format("serving-config:exclude={}", entry), {}, {}, false, 0};
+    }
     return is_unlisted ? fix_for_unlisted(context.on, is_plain && are_heads)
                        : fix_for_lists(context.on, what);
   };
@@ -188,22 +193,26 @@ void check_shards(const CheckContext& context) {
 void check_forced_plain(const CheckContext& context) {
   if (!is_judged(context.on, context.profile)) return;
   Mismatch found;
-  PlainModules plain;
+  std::set<std::string> called;
+  std::string hint, symptom;
   for (const auto& [name, served] : context.served) {
-    auto modules = forced_plain(context.on, context.profile, name);
+    const auto modules = forced_plain(context.on, context.profile, name);
     if (!modules) continue;
-    plain = *std::move(modules);
+    const size_t before = found.count;
     for (const Module* shard : served.shards) {
       if (shard->form != Form::kPlain) found.add(shard->name);
     }
+    if (found.count == before || !called.insert(modules->called).second) continue;
+    symptom = modules->symptom;
+    hint += hint.empty() ? modules->hint : modules->hint.substr(kAgain.size());
   }
   if (found.count == 0) return;
   std::optional<Fix> fix;
-  if (!plain.hint.empty()) fix = advised(plain.hint, true);
+  if (!hint.empty()) fix = advised(hint, true);
   context.report(found.first,
                  fmt::format("{}; this server runs {} in BF16 alone",
-                             found.text_at_first("quantized"), plain.called),
-                 {}, plain.symptom, std::move(fix));
+                             found.text_at_first("quantized"), fmt::join(called, " and ")),
+                 {}, symptom, std::move(fix));
 }
 
 // The loader calls a method that no quantization has. Source: SGLang 0.5.12
@@ -244,7 +253,9 @@ std::string joined_ending(const CheckContext& context, std::string_view name) {
 // (ModelOptFp4LinearMethod.create_weights), layers/linear.py (weight_loader_v2); vLLM 0.17.1
 // vllm/model_executor/layers/ of the same names.
 void check_joined_on_disk(const CheckContext& context, const Quantization& declared) {
-  if (context.does("fill_all_scales_of_joined_matrices")) return;
+  const bool is_first_alone =
+      has_listed(context.profile, "algorithms that fill one scale", declared.algo, false);
+  if (context.does("fill_all_scales_of_joined_matrices") && !is_first_alone) return;
   Mismatch found;
   std::set<std::string> kept;
   Form form = Form::kNvfp4;

@@ -23,18 +23,30 @@ constexpr Rename kVllmWrapper[] = {{"model.visual.", "visual."},
                                    {"model.language_model.", "language_model.model."}};
 constexpr Rename kTextNames = {"model.language_model.", "model."};
 
-// The renames that `words` describe as FROM=TO.
+constexpr std::string_view kFallbackStarts = "renamed starts by fallback";
+
+// The renames that `words` describe as FROM=TO, the longest first.
 std::vector<Rename> renames_in(const std::vector<std::string_view>& words) {
   std::vector<Rename> out;
   for (std::string_view to : words) {
     const std::string_view from = take_word(to, '=');
     out.push_back({from, to});
   }
+  std::ranges::stable_sort(out, std::greater(),
+                           [](const Rename& each) { return each.from.size(); });
   return out;
+}
+
+// Whether the server runs the class by the code of transformers, which joins no modules, and it is
+// known how it renames the entries of lists then.
+bool is_by_fallback(const Subject& on, const Profile& profile) {
+  return !on.is_wrapper && runs_by_fallback(profile, on.model_class) &&
+         !listed_words(profile, kFallbackStarts).empty();
 }
 
 std::vector<Rename> renames(const Subject& on, const Profile& profile) {
   // List entries are renamed by prefix alone; tensors are renamed separately.
+  if (is_by_fallback(on, profile)) return renames_in(listed_words(profile, kFallbackStarts));
   auto out = renames_in(listed_for(profile, "renamed starts", on.model_type));
   if (!out.empty()) return out;
   if (!has_trait(on.model_type, ModelTrait::kNestedText)) return {};
@@ -121,9 +133,12 @@ class Statement {
         profile_(profile),
         said_(declared),
         excluded_(excluded(profile, declared, on)),
-        is_silent_(fuses_silently(on, profile)) {
+        is_silent_(fuses_silently(on, profile)),
+        is_whole_(is_by_fallback(on, profile)) {
     const auto rules = renames(on, profile);
-    for (const auto& [name, algo] : declared.layers) layers_[renamed(name + ".", rules)] = algo;
+    for (const auto& [name, algo] : declared.layers) {
+      layers_[is_whole_ ? renamed(name, rules) + "." : renamed(name + ".", rules)] = algo;
+    }
   }
 
   void decide(ServedModules& modules) {
@@ -138,6 +153,8 @@ class Statement {
     if (forced_plain(on_, profile_, name).has_value() || is_never_quantized(name)) return;
     const std::string asked = name_in_lists(on_, profile_, name);
     served.is_unlisted = asked != name;
+    // "lm_head" becomes "model.lm_head", and "lm_head." stays.
+    if (is_whole_ && is_of_head(name)) served.listed_as = name + ".";
     if (is_excluded(asked, served.is_partial)) return;
     served.algo = said_.algo == "MIXED_PRECISION" ? algo_of_layer(asked, served) : said_.algo;
     // In a mixed file, the server leaves all other layers plain.
@@ -160,6 +177,7 @@ class Statement {
       } else {
         out.push_back(renamed(entry, rules));
       }
+      if (is_by_fallback(on, profile) && out.back().ends_with('.')) out.back().pop_back();
       if (profile.program == Program::kSglang && entry.starts_with("model.language_model.")) {
         out.push_back(entry);
       }
@@ -242,7 +260,7 @@ class Statement {
   const Quantization& said_;
   NameList excluded_;
   NamesInEntries in_entries_;
-  bool is_silent_;
+  bool is_silent_, is_whole_;  // is_whole_: each entry is renamed as a whole name
   std::map<std::string, std::string> layers_;  // keys are names with a dot appended
 };
 
@@ -406,15 +424,24 @@ std::optional<PlainModules> forced_plain(const Subject& on, const Profile& profi
     return PlainModules{"two matrices of the indexer of sparse attention, as one,", kNoScale,
                         "{again} --keep '*.indexer.wk' --keep '*.indexer.weights_proj'"};
   }
-  for (const std::string* type : {&on.text_type, &on.model_type}) {
-    for (const std::string_view part : listed_for(profile, "parts in floats", *type)) {
-      if (name.find(part) == name.npos) continue;
-      return PlainModules{fmt::format("'*{}*'", part), kNoScale,
-                          fmt::format("{{again}} --keep '*{}*'", part)};
+  const bool is_modelopt = declared->method.starts_with("modelopt");
+  const bool is_fp4 = declared->algo.find("FP4") != declared->algo.npos;
+  const std::pair<std::string_view, bool> lists[] = {{"parts in floats", true},
+                                                     {"parts in floats with ModelOpt", is_modelopt},
+                                                     {"parts in floats with FP4", is_fp4}};
+  for (const auto& [list, is_of_method] : lists) {
+    for (const std::string* type : {&on.text_type, &on.model_type}) {
+      for (std::string_view on_disk : listed_for(profile, list, *type)) {
+        const std::string_view part = take_word(on_disk, '=');
+        if (!is_of_method || name.find(part) == name.npos) continue;
+        if (on_disk.empty()) on_disk = part;
+        return PlainModules{fmt::format("'*{}*'", on_disk), kNoScale,
+                            fmt::format("{{again}} --keep '*{}*'", on_disk)};
+      }
     }
   }
-  const bool is_kept = has_listed(profile, "attention in floats with FP4", on.text_type, false) &&
-                       declared->algo.find("FP4") != declared->algo.npos;
+  const bool is_kept =
+      is_fp4 && has_listed(profile, "attention in floats with FP4", on.text_type, false);
   if (!is_kept || !names_any(name, {".linear_attn.", ".self_attn."})) return std::nullopt;
   return PlainModules{"the attention", {}, {}};
 }
@@ -422,17 +449,23 @@ std::optional<PlainModules> forced_plain(const Subject& on, const Profile& profi
 ServedModules served_modules(const Subject& on, const Profile& profile) {
   ServedModules out;
   const bool is_server = profile.program == Program::kVllm || profile.program == Program::kSglang;
-  if (!is_server || !knows_model_class(profile, on.model_class)) return out;
+  const bool is_apart = is_by_fallback(on, profile);
+  if (!is_server || !(is_apart || knows_model_class(profile, on.model_class))) return out;
   const auto rules = renames(on, profile);
   const auto add = [&](const std::string& name, const Module& module) {
     if (name.starts_with("mtp.")) return;
     std::string mapped = renamed(name + ".", rules);
     mapped.pop_back();
     mapped = module_name(std::move(mapped), on, profile);
-    out[served_name(mapped)].shards.push_back(&module);
+    const bool is_joined = !is_apart || is_of_experts(mapped);
+    out[is_joined ? served_name(mapped) : mapped].shards.push_back(&module);
   };
+  const bool has_tied_head =
+      !on.checkpoint.has_head() &&
+      (is_apart || has_listed(profile, "tied heads made as layers", on.model_class, false));
   for (const auto& [name, module] : on.modules) {
     if (module.is_linear()) add(name, module);
+    if (has_tied_head && is_of_embeddings(name)) out["lm_head"].shards.push_back(&module);
   }
   const Quantization* declared = on.quantization();
   if (declared == nullptr) return out;

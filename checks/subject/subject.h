@@ -262,6 +262,7 @@ struct ServedModule {
   bool is_unclear = false;    // the server's choice is not known here
   bool has_no_group = false;  // no group of compressed-tensors applies
   bool is_unlisted = false;   // the server asks for a name that no list of this file can have
+  std::string listed_as;      // the entry that names it in lists, where its own name does not
 };
 using ServedModules = std::map<std::string, ServedModule>;  // by the server's names
 

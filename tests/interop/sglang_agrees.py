@@ -1,24 +1,37 @@
 #!/usr/bin/env python3
 """What `ckpt doctor --for sglang` says of a folder is what SGLang does with it: configuration, tokenizer, model, weights.
 
-usage: PYTHON sglang_agrees.py CKPT TESTDATA      PYTHON has sglang 0.5.23; exits 77, "peer missing", without it
+usage: PYTHON sglang_agrees.py CKPT TESTDATA      PYTHON has sglang 0.5.23 with transformers 5.19, whose own release counts:
+5.20 keeps less of PhiConfig; exits 77, "peer missing", without it
 
-Asked of: every family of testdata as it is, what --for sglang makes of those that are refused, and NVFP4 exports.
+Asked of: every family of testdata as it is, what --for sglang makes of those that are refused, and each family's exports.
 No GPU is needed: weights are loaded as they would be on one, and no kernel runs. What SGLang cannot do without a GPU
 (experts in FP4, some attention) is named and left out.
 """
 import os
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
-from make_exports import peer_missing
+from make_exports import peer_missing, write_amax
 
 os.environ.update(CUDA_VISIBLE_DEVICES="", HF_HUB_OFFLINE="1", SGLANG_USE_CPU_ENGINE="1", OMP_NUM_THREADS="1")
 try:
     import torch
     import sglang
+    # Classes look kernels up while they are imported; none runs here.
+    kernels = torch.library.Library("sgl_kernel", "FRAGMENT")
+    sources = (path.read_text() for path in pathlib.Path(sglang.__path__[0], "srt").rglob("*.py"))
+    for name in set(re.findall(r"torch\.ops\.sgl_kernel\.(\w+_cpu)", "".join(sources))):
+        if not hasattr(torch.ops.sgl_kernel, name):
+            kernels.define(f"{name}(Tensor x) -> Tensor")
+    import sglang.srt.layers.attention.mamba.mamba as mamba
+    for name in ("causal_conv1d_fn", "causal_conv1d_fn_triton", "causal_conv1d_update", "causal_conv1d_update_triton"):
+        if not hasattr(mamba, name):
+            setattr(mamba, name, None)
     from sglang.srt.configs.load_config import LoadConfig
     from sglang.srt.configs.model_config import ModelConfig
     from sglang.srt.distributed import init_distributed_environment, initialize_model_parallel
@@ -34,10 +47,16 @@ except ImportError as error:
 
 # Errors that this machine, or the small size of testdata's models, causes in SGLang, not the folder.
 OF_THIS_MACHINE = ("NVIDIA driver", "attention backend", "mxfp4. Must be one of", "get_rope_cpu", "rope_scaling is not None",
-                   "original_total_num_kv_heads", "not divisible", "KV sharing layer")
+                   "original_total_num_kv_heads", "not divisible", "KV sharing layer", "only supports trtllm", "requires one of",
+                   "fast_topk_v2")
+PLATFORM = modelopt_quant.get_platform()
 CACHE = (".k_scale", ".v_scale")  # of keys and values; the server makes them where a checkpoint has none
-EXPORTED = ("cohere", "ernie45", "gemma", "gemma2", "gemma3", "glm4", "granite", "granite4", "lfm2", "llama-spm", "ministral3",
-            "mistral3", "olmo", "olmo2", "phi3", "qwen25-vl", "qwen3-vl", "seed-oss", "smollm3", "stablelm", "starcoder2")
+SCALE1 = ("--preset", "default-input-scale1")
+EXPORTS = {"as NVFP4": ("--to", "nvfp4", *SCALE1, "--step", "serving-config"),
+           "as NVFP4 for it": ("--to", "nvfp4", *SCALE1, "--for", "sglang"),
+           "as NVFP4 W4A16 for it": ("--to", "nvfp4-w4a16", "--for", "sglang"),
+           "as FP8": ("--to", "fp8", "--amax-from", "AMAX", "--step", "serving-config"),
+           "as FP8 for it": ("--to", "fp8", "--amax-from", "AMAX", "--for", "sglang")}
 
 
 def alone_in_its_group():
@@ -51,6 +70,36 @@ def mark(model):
         for parameter in model.parameters():
             if parameter.is_floating_point() and parameter.dtype != torch.float8_e4m3fn:
                 parameter.fill_(float("nan"))
+
+
+class Blackwell:
+    """The platform, as a GPU that computes in FP4."""
+
+    is_blackwell = True
+
+    def __getattr__(self, name):
+        return getattr(PLATFORM, name)
+
+
+def take_the_place_of_a_gpu():
+    for name in ("is_sm100_supported", "is_sm120_supported", "is_blackwell_supported"):
+        if hasattr(modelopt_quant, name):
+            setattr(modelopt_quant, name, lambda *args, **kwargs: True)
+    modelopt_quant.ModelOptFp4Config.get_min_capability = classmethod(lambda cls: 0)
+    modelopt_quant.get_platform = Blackwell
+    torch.get_device_module = lambda device=None: torch.cpu
+
+
+def is_idle(name, config):
+    """Whether the class makes the parameter and never computes with it."""
+    layer = re.search(r"\.layers\.(\d+)\.", name)
+    text = getattr(config, "text_config", None) or config
+    shared = getattr(text, "num_kv_shared_layers", 0) or 0  # Gemma 3n, whose last layers read keys and values of others
+    is_shared = layer and int(layer.group(1)) >= text.num_hidden_layers - shared and ".self_attn." in name
+    is_w4a16 = "W4A16" in str(getattr(config, "quantization_config", None))
+    return (name.endswith(CACHE) or (is_shared and (".qkv_proj." in name or ".k_norm." in name))
+            or (text.model_type == "falcon_h1" and name.endswith(("q_norm.weight", "k_norm.weight")))
+            or (is_w4a16 and name.endswith("input_scale")))
 
 
 def is_marked(parameter):
@@ -73,14 +122,19 @@ def answer_of(folder):
             if hasattr(level, "linear_num_value_heads"):  # the launcher sets these on a CPU
                 level.linear_num_value_heads_cpu = level.linear_num_value_heads
                 level.linear_num_key_heads_cpu = level.linear_num_key_heads
-        get_tokenizer(str(folder), trust_remote_code=True)
+        try:
+            get_tokenizer(str(folder))
+        except Exception:
+            get_tokenizer(str(folder), trust_remote_code=True)  # as the doctor's command says
         initialize_dp_attention(arguments)
         load_config = LoadConfig()
         with set_default_torch_dtype(torch.bfloat16):
             model = _initialize_model(config, load_config, _get_quantization_config(config, load_config))
+        if config.is_generation and config.hf_config.architectures[0].endswith("Model"):
+            return "made as a model that generates, by the code of transformers"
         mark(model)
         model.load_weights(DefaultModelLoader(load_config)._get_all_weights(config, model))
-        left = [name for name, parameter in model.named_parameters() if is_marked(parameter) and not name.endswith(CACHE)]
+        left = [name for name, parameter in model.named_parameters() if is_marked(parameter) and not is_idle(name, config.hf_config)]
         return f"not filled: {', '.join(left[:3])}" if left else ""
     except Exception as error:
         frame = error.__traceback__
@@ -108,11 +162,15 @@ def folders(ckpt, testdata, work):
             made = pathlib.Path(work) / f"{family}-fixed"
             if subprocess.run([ckpt, "convert", "-q", source, made, "--for", "sglang"], capture_output=True).returncode == 0:
                 yield f"{family} --for sglang", made
-        if family in EXPORTED:
-            made = pathlib.Path(work) / f"{family}-nvfp4"
-            subprocess.run([ckpt, "convert", "-q", source, made, "--to", "nvfp4", "--preset", "default-input-scale1",
-                            "--step", "serving-config"], capture_output=True, check=True)
-            yield f"{family} as NVFP4", made
+        amax = pathlib.Path(work) / f"{family}.json"
+        write_amax(source, amax)
+        for form, options in EXPORTS.items():
+            made = pathlib.Path(work) / f"{family} {form}"
+            options = [str(amax) if option == "AMAX" else option for option in options]
+            subprocess.run([ckpt, "convert", "-q", source, made, *options], capture_output=True)
+            if made.is_dir():  # some families have no such export
+                yield f"{family} {form}", made
+                shutil.rmtree(made)
     fused = pathlib.Path(work) / "fused"
     subprocess.run([ckpt, "convert", "-q", pathlib.Path(testdata) / "families/qwen3-moe/hf", fused, "--step", "experts:to=fused"],
                    capture_output=True, check=True)
@@ -120,10 +178,7 @@ def folders(ckpt, testdata, work):
 
 
 def main(ckpt, testdata):
-    for name in ("is_sm100_supported", "is_sm120_supported", "is_blackwell_supported"):
-        if hasattr(modelopt_quant, name):
-            setattr(modelopt_quant, name, lambda *args, **kwargs: True)
-    modelopt_quant.ModelOptFp4Config.get_min_capability = classmethod(lambda cls: 0)
+    take_the_place_of_a_gpu()
     asked, differ = 0, []
     with tempfile.TemporaryDirectory() as work:
         first = next(pathlib.Path(testdata).glob("families/tinyllama/hf"))

@@ -6,6 +6,7 @@
 // Source: NVIDIA Model-Optimizer modelopt/torch/export/quant_utils.py
 // (_prefix_wildcard_summarize_exclude_modules).
 // A prefix is tried as "a*", and then as "a" with "a.*", of which only "a.*" is written.
+#include <algorithm>
 #include <set>
 
 #include "core/base/name_list.h"
@@ -96,6 +97,19 @@ void declare_unquantized_in(JsonText& declared, std::string_view method,
   // An empty list makes readers detect unquantized modules; a list with entries must be complete.
   add_modules(made, list.spelling, is_partial ? modules.added : modules.plain, modules.quantized);
   declared.set(list.key, std::move(made));
+}
+
+Status list_unquantized(Checkpoint& checkpoint, const std::vector<std::string>& entries) {
+  return edit_quant_statements(checkpoint, [&](JsonText& declared, std::string_view method) {
+    for (const ModuleList& list : unquantized_lists(method)) {
+      JsonText* found = declared.find(list.key);
+      if (found == nullptr || !found->is_array()) continue;
+      for (const std::string& entry : entries) {
+        const JsonText item = JsonText::text(entry);
+        if (std::ranges::count(found->items(), item) == 0) found->items().push_back(item);
+      }
+    }
+  });
 }
 
 Status declare_unquantized(Checkpoint& checkpoint, const UnquantizedModules& modules) {

@@ -6,6 +6,7 @@
 #include "core/model/json_documents.h"
 #include "core/model/transform.h"
 #include "models/models.h"
+#include "transforms/facts/quant_config.h"
 #include "transforms/facts/torch_dtype.h"
 
 namespace ckpt {
@@ -185,21 +186,27 @@ std::optional<bool> ties_head_by_class(const JsonText& config) {
   return ties_head_by_default(*table);
 }
 
-Result<Checkpoint> serving_config(Checkpoint checkpoint, const OptionValues&,
+Result<Checkpoint> serving_config(Checkpoint checkpoint, const OptionValues& options,
                                   const Context& context) {
   if (checkpoint.format == "gguf") {
     return misuse("a GGUF has no config.json; this step is for folders");
   }
   CKPT_TRY(fix_config(checkpoint, context));
   CKPT_TRY(fix_quantization_lists(checkpoint, context));
+  CKPT_TRY(list_unquantized(checkpoint, options.all("exclude")));
   CKPT_TRY(fix_generation(checkpoint));
   return checkpoint;
 }
 
+constexpr OptionRule kServingOptions[] = {
+    option::text("exclude", "NAME", "an entry that the lists of unquantized modules get too")
+        .repeated(),
+};
+
 extern constinit const Transform kServingConfig{
     "serving-config",
     "says what servers look for: full_attention_interval, dtype, lists that fit the tensors",
-    {},
+    kServingOptions,
     serving_config,
     ChangeScope::kNames};
 

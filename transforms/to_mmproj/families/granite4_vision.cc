@@ -40,8 +40,9 @@ Result<int64_t> layer_of(const JsonValue& item, uint64_t layers) {
 }
 
 Result<std::vector<VisionFeature>> read_features(const ProjectorModel& model) {
-  CKPT_ASSIGN(const uint64_t seen, model.vision.count("num_hidden_layers"));
-  CKPT_ASSIGN(const uint64_t targets, model.text.count("num_hidden_layers"));
+  constexpr const char* kLayers = "num_hidden_layers";
+  CKPT_ASSIGN(const uint64_t seen, model.vision.count(kLayers));
+  CKPT_ASSIGN(const uint64_t targets, model.text.count(kLayers));
   std::vector<VisionFeature> out;
   JsonValue pairs = list_in(model.root.json, "deepstack_layer_map");
   std::sort(pairs.begin(), pairs.end());

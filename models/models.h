@@ -203,7 +203,7 @@ enum class KeySource : uint8_t {
 // Holds `name` against `pattern`, in which each {} stands for digits: those go to `numbers`.
 bool matches_pattern(std::string_view pattern, std::string_view name,
                      std::vector<std::string>& numbers);
-// `pattern` with the first of `numbers` in the place of its first {}.
+// `pattern` with `numbers` in the places of its {}, in this order.
 std::string fill_in(std::string_view pattern, const std::vector<std::string>& numbers);
 // Returns the names in GGUF of a module like "model.layers.3.mlp.down_proj", two if it is split.
 // The first family that has a module of this name within a layer decides, else the first that has a

@@ -86,8 +86,12 @@ std::string own_name(const Family& family, std::string_view given) {
 
 std::string fill_in(std::string_view pattern, const std::vector<std::string>& numbers) {
   std::string out(pattern);
-  const size_t at = out.find("{}");
-  if (at != std::string::npos && !numbers.empty()) out.replace(at, 2, numbers[0]);
+  size_t at = 0;
+  for (const std::string& number : numbers) {
+    at = out.find("{}", at);
+    if (at == std::string::npos) break;
+    out.replace(at, 2, number);
+  }
   return out;
 }
 

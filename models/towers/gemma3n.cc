@@ -65,6 +65,7 @@ constexpr ClassDefault kGemma3nFields[] = {
 }  // namespace
 
 const TowerTable kGemma3nTower = {.kind = "gemma3n",
+                                  .wrappers = {},  // the doctor has no shapes for them
                                   .prefixes = kGemma3nPrefixes,
                                   .rows = {kMobileNetRows, kSoundRows},
                                   .defaults = kGemma3nFields,

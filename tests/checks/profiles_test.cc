@@ -114,7 +114,8 @@ void check_section(const std::string& place, std::string_view section, const Wor
       EXPECT_FALSE(has_listed(*more, section, word, false)) << place << ' ' << word;
     }
     for (const std::string_view word : list.without) {
-      EXPECT_TRUE(has_listed(*more, section, word, false)) << place << ' ' << word;
+      const bool is_there = list.words.contains(word) || has_listed(*more, section, word, false);
+      EXPECT_TRUE(is_there) << place << ' ' << word;
     }
   }
 }

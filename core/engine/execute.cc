@@ -111,7 +111,8 @@ struct FilesAtWork {
 
 // Half of the cores could hash all files at work, each as many together as are fastest, while the
 // others read and write. Pieces that are hashed together are small enough to be in the cache still.
-FilesAtWork choose_files(const Plan& plan, uint64_t room_bytes, uint64_t cores) {
+// A server is asked for large pieces, as each answer takes its time.
+FilesAtWork choose_files(const Plan& plan, uint64_t room_bytes, uint64_t cores, bool is_far) {
   constexpr uint64_t kPieceBytes = 2 << 20;
   uint64_t files = 1;
   for (const Output& output : plan.outputs) {
@@ -120,7 +121,8 @@ FilesAtWork choose_files(const Plan& plan, uint64_t room_bytes, uint64_t cores) 
     files = std::max(files, static_cast<uint64_t>(count));
   }
   const uint64_t waiting = std::clamp<uint64_t>(room_bytes / (2 * kPieceBytes), 1, files);
-  const uint64_t together = std::clamp<uint64_t>(2 * waiting / cores, 1, sha256_chains());
+  const uint64_t together =
+      is_far ? 1 : std::clamp<uint64_t>(2 * waiting / cores, 1, sha256_chains());
   return {together, std::min(waiting, cores * together), together > 1 ? kPieceBytes : UINT64_MAX};
 }
 
@@ -208,7 +210,7 @@ class Engine {
     const bool reads_again = reads_twice(plan_);
     MemoryShares shares =
         share_memory(options_.memory_bytes, resident_bytes(), workers_, reads_again);
-    const FilesAtWork files = choose_files(plan_, shares.pieces_bytes, threads_);
+    const FilesAtWork files = choose_files(plan_, shares.pieces_bytes, threads_, is_far_);
     const uint64_t wanted_bytes = std::min(options_.chunk_bytes, files.piece_bytes);
     jobs_ = cut(plan_, {chunk_bytes(shares, readers_, wanted_bytes),
                         static_cast<unsigned>(files.parallel)});

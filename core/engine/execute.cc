@@ -9,6 +9,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -20,6 +22,7 @@
 #include "core/engine/task_memory.h"
 #include "core/io/block_cache.h"
 #include "core/io/disk_cache.h"
+#include "core/io/page_cache.h"
 #include "core/io/remembered.h"
 #include "core/io/remote_files.h"
 #include "core/model/codec.h"
@@ -109,10 +112,17 @@ struct FilesAtWork {
   uint64_t piece_bytes;      // at most
 };
 
+bool is_read_from_memory(const Plan& plan) {
+  std::set<std::string> names;
+  each_source(plan, [&](const ByteSource& source) { names.insert(source.name()); });
+  return std::ranges::all_of(names, is_in_page_cache);
+}
+
 // Half of the cores could hash all files at work, each as many together as are fastest, while the
 // others read and write. Pieces that are hashed together are small enough to be in the cache still.
-// A server is asked for large pieces, as each answer takes its time.
-FilesAtWork choose_files(const Plan& plan, uint64_t room_bytes, uint64_t cores, bool is_far) {
+// Disks and servers give few large pieces faster than many small ones, and hashes keep up with most
+// of them.
+FilesAtWork choose_files(const Plan& plan, uint64_t room_bytes, uint64_t cores) {
   constexpr uint64_t kPieceBytes = 2 << 20;
   uint64_t files = 1;
   for (const Output& output : plan.outputs) {
@@ -121,9 +131,9 @@ FilesAtWork choose_files(const Plan& plan, uint64_t room_bytes, uint64_t cores, 
     files = std::max(files, static_cast<uint64_t>(count));
   }
   const uint64_t waiting = std::clamp<uint64_t>(room_bytes / (2 * kPieceBytes), 1, files);
-  const uint64_t together =
-      is_far ? 1 : std::clamp<uint64_t>(2 * waiting / cores, 1, sha256_chains());
-  return {together, std::min(waiting, cores * together), together > 1 ? kPieceBytes : UINT64_MAX};
+  const uint64_t together = std::clamp<uint64_t>(2 * waiting / cores, 1, sha256_chains());
+  if (together == 1 || !is_read_from_memory(plan)) return {1, std::min(waiting, cores), UINT64_MAX};
+  return {together, std::min(waiting, cores * together), kPieceBytes};
 }
 
 // Memory of one thread.
@@ -210,7 +220,7 @@ class Engine {
     const bool reads_again = reads_twice(plan_);
     MemoryShares shares =
         share_memory(options_.memory_bytes, resident_bytes(), workers_, reads_again);
-    const FilesAtWork files = choose_files(plan_, shares.pieces_bytes, threads_, is_far_);
+    const FilesAtWork files = choose_files(plan_, shares.pieces_bytes, threads_);
     const uint64_t wanted_bytes = std::min(options_.chunk_bytes, files.piece_bytes);
     jobs_ = cut(plan_, {chunk_bytes(shares, readers_, wanted_bytes),
                         static_cast<unsigned>(files.parallel)});

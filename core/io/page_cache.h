@@ -1,0 +1,12 @@
+// Whether bytes of files are in memory already.
+#pragma once
+
+#include <filesystem>
+
+namespace ckpt {
+
+// Whether the system gave some bytes of the file, taken from all of it, without reading a disk.
+// False for anything but a local file, and where the system cannot tell.
+bool is_in_page_cache(const std::filesystem::path& path);
+
+}  // namespace ckpt

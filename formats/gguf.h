@@ -64,7 +64,7 @@ struct GgufFile {
 // offsets to be the running sum of padded sizes. Fails: kCorrupt; kUnsupported for version 1, other
 // byte order, files other than GGUF, and types of tensors that `codecs` lack; kIo.
 Result<GgufFile> read_gguf_file(const std::filesystem::path& path, Codecs codecs);
-// Does the same for an open file.
+// Reads like read_gguf_file(), from an open file.
 Result<GgufFile> read_gguf_source(SharedSource source, Codecs codecs);
 
 // Reads a key's type and value, which follow in `cursor`.

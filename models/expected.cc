@@ -25,11 +25,11 @@ constexpr ParameterRule kMtp[] = {
 // In a row's `when`: the layer belongs to the model itself, not to multi-token prediction.
 constexpr std::string_view kTrunk = "trunk";
 constexpr std::string_view kPer = "per:";  // before the field that gives the count of {}
-// Before the field that lists layers, from 1 on.
+// "in:FIELD": the list FIELD has the number of the layer, counted from 1.
 constexpr std::string_view kIn = "in:";
 // "at:FIELD", "at:FIELD=N": the list FIELD has a number above 0, or N, for the layer.
 constexpr std::string_view kAt = "at:";
-// Before the field that counts the first layers: one of them, or one behind.
+// "below:FIELD", "from:FIELD": the layer is one of the first FIELD layers, or follows them.
 constexpr std::string_view kBelow = "below:", kFrom = "from:";
 
 struct LayerKind : ResolvedLayer {

@@ -203,7 +203,7 @@ enum class KeySource : uint8_t {
 // Holds `name` against `pattern`, in which each {} stands for digits: those go to `numbers`.
 bool matches_pattern(std::string_view pattern, std::string_view name,
                      std::vector<std::string>& numbers);
-// `pattern` with `numbers` in the places of its {}, in this order.
+// Returns `pattern` with each {} replaced by the next of `numbers`.
 std::string fill_in(std::string_view pattern, const std::vector<std::string>& numbers);
 // Returns the names in GGUF of a module like "model.layers.3.mlp.down_proj", two if it is split.
 // The first family that has a module of this name within a layer decides, else the first that has a
@@ -470,7 +470,7 @@ HeadTies head_ties(const JsonValue& config);
 // that neither config.json nor its class has, or no whole number; kUnsupported beyond 64 bits.
 Result<uint64_t> number_of_fields(const Family& table, const JsonValue& config,
                                   std::string_view text);
-// Does the same for several numbers with spaces between them.
+// Returns the numbers that several such texts give, with spaces between them in `text`.
 Result<std::vector<uint64_t>> numbers_of_fields(const Family& table, const JsonValue& config,
                                                 std::string_view text);
 

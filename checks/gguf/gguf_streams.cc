@@ -1,6 +1,6 @@
-// The same for two architectures with several residual streams: DeepSeek V4 compresses keys, Qwen 4
-// adds embeddings that hashes of neighboring tokens choose. Sources: llama.cpp v0.5.0
-// src/models/{deepseek4,qwen4exp}.cpp.
+// Derives and checks the numbers of two architectures with several residual streams: DeepSeek V4
+// compresses keys, Qwen 4 adds embeddings that hashes of neighboring tokens choose. Sources:
+// llama.cpp v0.5.0 src/models/{deepseek4,qwen4exp}.cpp.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,8 @@ void GgufNumbers::add_hashes(JsonValue& out, uint64_t block) const {
   out["ple"] = is_read && number_of("ple.layers", 0) == block;
 }
 
-// DeepSeek V4's graph has four streams, and mixes heads in groups.
+// Returns the first fault of DeepSeek V4's numbers: its graph has four streams and mixes heads in
+// groups.
 std::string GgufNumbers::fault_of_compression() const {
   const uint64_t streams = number("hyper_connection.count");
   if (streams != 4) return fmt::format("hyper_connection.count is {}; expected 4", streams);
@@ -71,7 +72,7 @@ std::string GgufNumbers::fault_of_compression() const {
   return is_indexed ? fault_of_indexer() : "";
 }
 
-// Numbers that Qwen 4's loader takes only above zero.
+// Returns the fault if a number is 0 that Qwen 4's loader takes only above 0.
 std::string GgufNumbers::fault_of_zeros() const {
   for (const std::string_view key :
        {"ssm.conv_kernel", "ssm.inner_size", "ssm.state_size", "ssm.time_step_rank",
@@ -82,7 +83,7 @@ std::string GgufNumbers::fault_of_zeros() const {
   return {};
 }
 
-// Qwen 4's residual streams and indexer.
+// Returns the first fault of the numbers of Qwen 4's residual streams and indexer.
 std::string GgufNumbers::fault_of_hashes() const {
   if (std::string zero = fault_of_zeros(); !zero.empty()) return zero;
   const uint64_t streams = number("hyper_connection.count");
@@ -101,7 +102,7 @@ std::string GgufNumbers::fault_of_hashes() const {
   return fault_of_ngrams();
 }
 
-// The embeddings of hashed tokens.
+// Returns the first fault of the numbers of the embeddings that hashes of tokens choose.
 std::string GgufNumbers::fault_of_ngrams() const {
   const MetaArray* layers = checkpoint_.metadata.find_array(prefix_ + "ple.layers");
   if (layers == nullptr || layers->count() == 0) return {};

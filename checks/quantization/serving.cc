@@ -153,7 +153,7 @@ class Statement {
     if (forced_plain(on_, profile_, name).has_value() || is_never_quantized(name)) return;
     const std::string asked = name_in_lists(on_, profile_, name);
     served.is_unlisted = asked != name;
-    // "lm_head" becomes "model.lm_head", and "lm_head." stays.
+    // The server makes "model.lm_head" of the entry "lm_head", and keeps "lm_head.".
     if (is_whole_ && is_of_head(name)) served.listed_as = name + ".";
     if (is_excluded(asked, served.is_partial)) return;
     served.algo = said_.algo == "MIXED_PRECISION" ? algo_of_layer(asked, served) : said_.algo;

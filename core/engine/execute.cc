@@ -118,10 +118,10 @@ bool is_read_from_memory(const Plan& plan) {
   return std::ranges::all_of(names, is_in_page_cache);
 }
 
-// Half of the cores could hash all files at work, each as many together as are fastest, while the
-// others read and write. Pieces that are hashed together are small enough to be in the cache still.
-// Disks and servers give few large pieces faster than many small ones, and hashes keep up with most
-// of them.
+// If the inputs are in memory, a core hashes so many files together that half of the cores would
+// suffice for all files at work, while the others read and write. Their pieces are small, to be in
+// the cache still when they are hashed. Disks and servers give few large pieces faster than many
+// small ones, so each file is hashed alone.
 FilesAtWork choose_files(const Plan& plan, uint64_t room_bytes, uint64_t cores) {
   constexpr uint64_t kPieceBytes = 2 << 20;
   uint64_t files = 1;

@@ -21,8 +21,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Sizes of pieces: of a file that is hashed alone, and of several files together, whose pieces then
-// fit in the cache of a core.
+// The size of a piece of a file that is hashed alone; and of a file that is hashed together with
+// others, so that the pieces of all fit in the cache of a core.
 constexpr uint64_t kAloneBytes = 4 << 20, kTogetherBytes = kMinDirectBytes;
 
 // A file from its first byte to its digest.

@@ -5,8 +5,8 @@
 
 namespace ckpt {
 
-// Whether the system gave some bytes of the file, taken from all of it, without reading a disk.
-// False for anything but a local file, and where the system cannot tell.
+// Whether the system can give bytes sampled from the whole file without reading a disk. False for
+// anything but a local file, and where the system cannot tell.
 bool is_in_page_cache(const std::filesystem::path& path);
 
 }  // namespace ckpt

@@ -276,7 +276,8 @@ Status FileWriter::hash_now(std::unique_lock<std::mutex>& lock) {
   return status;
 }
 
-// Hashes the following bytes, unless somebody does so, or gives them to the room.
+// Hashes the bytes that follow, or gives them to the room. Does nothing if one of these is under
+// way.
 Status FileWriter::hash_waiting(std::unique_lock<std::mutex>& lock) {
   if (hashing_) return {};
   hashing_ = true;

@@ -33,8 +33,8 @@ struct FileMode {
   bool may_exist = false;  // keep existing content of the file
   bool hashes = true;      // false: finish() returns no digest and nothing is read back
   const std::atomic<bool>* interrupted = nullptr;  // stops long reading back
-  // Shared with other files, some of which are hashed together; null: none. Who puts the last
-  // piece then calls its hash_all().
+  // The room of the run, in which files are hashed together; null: each is hashed alone. After the
+  // last piece, somebody must call room->hash_all().
   WaitingRoom* room = nullptr;
   int open_flags() const;                          // flags for Place::make_file()
 };

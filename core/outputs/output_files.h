@@ -27,15 +27,15 @@ class OutputFiles {
   Status open(bool force, Leftovers leftovers, FileMode mode);
   FileWriter& writer(uint32_t output, uint32_t file) { return *writers_[output][file]; }
   BufferPool& pool() { return pool_; }
-  // Limits the memory of buffers, and the part of it for pieces that wait to be hashed, those of so
-  // many files together. Call once.
+  // Limits the memory of buffers, and the part of it for pieces that wait to be hashed, and sets
+  // how many files are hashed together. Call once.
   void set_limits(uint64_t buffers_bytes, uint64_t pieces_bytes, size_t files_together) {
     pool_share_bytes_ = buffers_bytes;
     pool_.begin_share(buffers_bytes);
     room_.set_limits(pieces_bytes, files_together);
   }
-  // Hashes what waits for more files to be hashed together. Each thread calls it after its last
-  // piece. Fails: kIo, if bytes cannot be read back.
+  // Hashes the pieces that still wait for other files. Each thread calls it after its last piece.
+  // Fails: kIo, if bytes cannot be read back.
   Status hash_waiting() { return room_.hash_all(); }
   // Syncs every file. Requires: all bytes were put.
   Result<std::vector<FileReport>> finish();

@@ -28,7 +28,7 @@ Status WaitingRoom::hash_all() {
   return {};
 }
 
-// Hashes as many bytes of each as the shortest has, so that no chain is computed alone.
+// Takes as many bytes of each piece as the shortest one has, so that no chain is computed alone.
 bool WaitingRoom::hash_round(size_t at_least) {
   std::vector<Waiting> round;
   {
@@ -58,8 +58,8 @@ bool WaitingRoom::hash_round(size_t at_least) {
   return true;
 }
 
-// Those with bytes left go first, as their memory is free the sooner. Then the other files give
-// their next bytes, for which they may read.
+// Pieces with bytes left return to the front, so that their memory is freed first. Then each other
+// file may add its next bytes, and may have to read them from the disk.
 void WaitingRoom::put_back(std::span<Waiting> round) {
   {
     const std::lock_guard lock(mutex_);

@@ -1,5 +1,5 @@
-// Pieces that wait to be hashed, of all files that a run writes: the limit of their memory, and the
-// threads that hash several files together, as one core computes several chains of SHA-256 in
+// Holds the pieces of all files that a run writes until they are hashed, within a limit of memory.
+// Hashes pieces of several files together, because one core computes several chains of SHA-256 in
 // little more than the time of one.
 #pragma once
 
@@ -25,12 +25,12 @@ class WaitingRoom {
   class File {
    public:
     virtual ~File() = default;
-    // Tells that the bytes given to add() are hashed, which took so long. May add more.
+    // Called when the bytes given to add() are hashed, which took `time`. May add more.
     virtual Status hashed(Duration time) = 0;
   };
 
-  // Call before the first file adds bytes. Each round hashes so many files, as far as the memory
-  // suffices to wait for them; at least 1.
+  // Call before the first file adds bytes. A round hashes `files_together` files, at least 1; fewer
+  // if half of the memory is used before so many have bytes.
   void set_limits(uint64_t size_bytes, size_t files_together) {
     limit_bytes_ = size_bytes;
     together_ = files_together;
@@ -41,10 +41,10 @@ class WaitingRoom {
   void keep(uint64_t size_bytes) { used_bytes_ += size_bytes; }
   void release(uint64_t size_bytes) { used_bytes_ -= size_bytes; }
 
-  // The next bytes of a file, for its hash. Nobody else uses them and the hash until
-  // file.hashed() is called by a thread that hashes.
+  // Queues the next bytes of a file for its hash. The file uses neither until hashed() is called,
+  // which any thread that hashes may do.
   void add(File& file, Sha256& hash, std::span<const std::byte> bytes);
-  // Hashes while enough files have bytes, or too little room is left to wait for them.
+  // Hashes as long as enough files have bytes, or half of the memory is used.
   void hash_if_enough();
   // Hashes some bytes of the files that have any. Returns whether there were any.
   bool hash_some() { return hash_round(1); }

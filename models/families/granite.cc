@@ -97,7 +97,7 @@ constexpr ClassDefault kGraniteHybridDefaults[] = {
     {"mamba_d_state", "256", kInShapes}, {"mamba_d_conv", "4", kInShapes},
     {"mamba_expand", "2", kInShapes}, {"mamba_conv_bias", "1", kInShapes},
 };
-// Granite models without experts have all of these defaults but the last two.
+// Granite 3 with experts; models without experts lack the last two of these defaults.
 constexpr ClassDefault kGranite3Defaults[] = {
     {"hidden_size", "4096"}, {"intermediate_size", "11008"}, {"num_attention_heads", "32"},
     rows::kAllKeyHeads, {"rms_norm_eps", "1e-6", kInKeys}, {"rope_theta", "10000", kInKeys},

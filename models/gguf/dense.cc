@@ -121,7 +121,7 @@ constexpr GgufRow kT5Frame[] = {
     {"token_embd.weight",      "embd vocab"},
     {"enc.output_norm.weight", "embd"},
 };
-// Only the distances of the first block are needed: the graph uses them for blocks without.
+// Only the first block needs relative distances: the graph uses them for blocks that have none.
 constexpr GgufRow kT5EncoderRows[] = {
     {"enc.blk.{}.{attn,ffn}_norm.weight", "embd", "encodes"},
     {"enc.blk.{}.attn_rel_b.weight",      "head buckets", "encodes first"},

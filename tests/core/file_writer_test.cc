@@ -1,4 +1,4 @@
-// Pieces of files in every order: their bytes and digests, and who waits for whom.
+// Writes pieces of files in every order, and checks the bytes, the digests, and which threads wait.
 #include "core/outputs/file_writer.h"
 
 #include <fcntl.h>
@@ -138,8 +138,8 @@ TEST(FileWriter, APieceThatNobodyMakesIsNotWaitedForForEver) {
   writing.finish();
 }
 
-// Files of a run that share a room, roomy or so small that threads wait for it; some bytes are from
-// an earlier run.
+// Four threads put the pieces of five files that share a room, which is large or so small that they
+// wait for each other. An earlier run has written half of the first file's pieces.
 TEST(WaitingRoom, HashesFilesTogetherWhoeverPutsTheirPieces) {
   constexpr size_t kFiles = 5;
   const std::string earlier = content().substr(0, kPieces * kSmallBytes + 1);
@@ -193,7 +193,7 @@ TEST(WaitingRoom, WaitsForFurtherFilesAndThenHashesAll) {
   first.finish();
 }
 
-// The thread that hashes may be one whose own file is well.
+// The error is that of the file that cannot be read, whichever thread hashes it.
 TEST(WaitingRoom, ReportsBytesThatCannotBeReadBack) {
   const TemporaryFolder folder;
   WaitingRoom room;

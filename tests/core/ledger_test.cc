@@ -1,4 +1,5 @@
-// Only complete batches of a ledger count, and of them only what cannot have been lost.
+// A resumed run believes only complete batches of a ledger, and of these only work that a power cut
+// cannot have lost.
 #include "core/resume/ledger.h"
 
 #include <gtest/gtest.h>

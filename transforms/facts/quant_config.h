@@ -77,7 +77,7 @@ struct UnquantizedModules {
 // quantized module. With MIXED_PRECISION, modules that quantized_layers does not name are not
 // quantized anyway, and the list may be absent. Documents keep their layout. Fails: kCorrupt.
 Status declare_unquantized(Checkpoint& checkpoint, const UnquantizedModules& modules);
-// Adds entries as they are to the lists that documents have.
+// Adds `entries`, unchanged, to each list of unquantized modules that a document has.
 Status list_unquantized(Checkpoint& checkpoint, const std::vector<std::string>& entries);
 // Does the same in one declaration.
 void declare_unquantized_in(JsonText& declared, std::string_view method,

@@ -9,7 +9,7 @@ namespace ckpt {
 
 // Converts a number of the file to JSON; a float to its shortest exact decimal.
 JsonValue json_of(const MetaValue& value);
-// Does the same, but a list with the same integer for each layer becomes that integer.
+// Converts like json_of(), but a list with the same integer for each layer becomes that integer.
 JsonValue number_of_layers(const MetaValue& value);
 
 // Adds the ids of special tokens from a file's keys (generation_config.cc).

@@ -126,8 +126,9 @@ bool is_product(const Tensor& made) {
       made.ops(), [](const ValueOp& op) { return std::holds_alternative<ScaleColumns>(op); });
 }
 
-// A product tells neither of its factors: BASE keeps them, if they give the file's values. Removes
-// the products from `wanted`. Fails: kUsage: they give others.
+// Where the file has the product of two of BASE's tensors, checks that BASE's tensors give it; the
+// folder then keeps BASE's. Removes these tensors from `wanted`. Fails: kUsage: they give another
+// product.
 Status keep_factors(const TensorPairs& pairs, std::vector<size_t>& wanted) {
   for (const size_t i : wanted) {
     if (!is_product(pairs.made[i])) continue;
@@ -160,8 +161,8 @@ std::map<size_t, size_t> find_wide_numbers(const std::vector<Tensor>& folder,
   return out;
 }
 
-// A family that keeps the types of its folders has F32 matrices where the file has them, and
-// vectors as the skeleton has them.
+// Whether the folder has the tensor in F32. Families that keep the types of folders have F32
+// matrices where the file has them, and F32 vectors where the skeleton has them.
 bool has_kept_f32(const Tensor& tensor, const Tensor& source, const Family& family) {
   const Tensor& from = tensor.shape.size() > 1 ? source : tensor;
   return family.traits.text.has(ModelTrait::kKeepsTypes) &&

@@ -171,8 +171,8 @@ Result<Tensor> returned_tensor(const Tensor& like, const std::vector<MovedRows>&
 Result<Tensor> returned_tensor(const Tensor& like, const std::vector<MovedGrid>& grids,
                                const TensorPairs& pairs, const TargetTypes& types);
 
-// The numbers of 64 bits that to-gguf cut to 32: those of experts, of which none is below zero.
-// Requires: `numbers` is Stored as I32.
+// Returns integers that to-gguf cut to 32 bits with 64 bits again. They number experts, so none is
+// negative. Requires: `numbers` is Stored as I32.
 Result<Tensor> as_wide_numbers(const Tensor& numbers, const Tensor& like, Codecs codecs);
 
 // Makes a ModelOpt folder with the NVFP4 weights of `file`. All other tensors come from `base`, the

@@ -201,11 +201,11 @@ struct Adapter {
 // unknown name, two for the same place, no values, NaN or Inf; as read_adapter_config and
 // read_gguf_adapter.
 Result<Adapter> read_adapter(const std::string& place, const Context& context);
-// Does the same for a checkpoint that is an adapter's folder.
+// Reads an adapter like read_adapter(), from a checkpoint that is an adapter's folder.
 Result<Adapter> adapter_of(const Checkpoint& checkpoint);
-// The same of a GGUF (adapter_gguf.cc), whose modules have its names: "blk.0.attn_q". Fails:
-// kUsage: not an adapter; kUnsupported: another kind of adapter, or an unknown key; kCorrupt,
-// naming the tensor.
+// Reads an adapter from a GGUF (adapter_gguf.cc), whose modules have its names: "blk.0.attn_q".
+// Fails: kUsage: not an adapter; kUnsupported: another kind of adapter, or an unknown key;
+// kCorrupt, naming the tensor.
 Result<Adapter> read_gguf_adapter(Checkpoint file, const std::string& path, const Context& context);
 // `adapter`, of a GGUF, with the names of `folder` and its order of rows. Fails: kUsage: of another
 // architecture; kUnsupported: a tensor that to-gguf makes by more than moving rows of one weight.

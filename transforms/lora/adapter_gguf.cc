@@ -297,7 +297,7 @@ class FolderNames {
   std::map<size_t, const AdapterModule*> modules_;
   const AdapterModule* tied_head_ = nullptr;  // a product for a head that the folder has not
   RowMap rows_;
-  // The parts of each module by its name, as indexes into out_.tensors.
+  // Maps a module's name to the module and to its parts, which are indexes into out_.tensors.
   std::map<std::string, std::pair<AdapterModule, std::map<AdapterPart, size_t>>> parts_;
   Adapter out_;
 };

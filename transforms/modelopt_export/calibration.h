@@ -37,7 +37,8 @@ struct InputAmax {
 struct Calibration {
   bool is_qat = false;  // the checkpoint had quantizers: they say which layers are quantized
   bool is_four_over_six = false;  // maxima of blocks leave room for blocks scaled to 4
-  // Maxima by module. Keys of inputs have no "language_model." (see input_key).
+  // The maxima of weights and of inputs, by module. Keys of inputs have no "language_model." (see
+  // input_key).
   std::map<std::string, WeightAmax, std::less<>> weights;
   std::map<std::string, InputAmax, std::less<>> inputs;
   std::map<std::string, float> kv_scales;  // by tensor: "A.k_proj.k_scale"; keys as of inputs

@@ -79,7 +79,7 @@ inline bool is_stacked_module(std::string_view module, const Tensor& tensor) {
 // where they will be quantized. Fails: kUnsupported: stacks of another shape.
 Status split_experts(Checkpoint& checkpoint, const ExportModel& model,
                      const Calibration& calibration, const ExportOptions& options, Codecs codecs);
-// Does the same for every stack.
+// Splits every stack of experts, as split_experts() does.
 Status split_all_experts(Checkpoint& checkpoint, Codecs codecs, const ExportModel& model = {});
 
 // Fails: kUnsupported: a layer whose rows cannot be quantized; kCorrupt: maxima without a weight.

@@ -14,7 +14,8 @@ namespace {
 constexpr std::string_view kTopKeys[] = {
     "architectures",      "model_type", "transformers_version", "quantization_config",
     "compression_config", "auto_map",   "_name_or_path",        "vision_config"};
-// Members of BASE's top level that are about BASE's own text model or file.
+// Members of BASE's config.json that describe its own text model or file, so a wrapper does not
+// take them.
 constexpr std::string_view kNotFromBase[] = {
     "architectures",       "model_type",          "transformers_version",
     "quantization_config", "torch_dtype",         "dtype",

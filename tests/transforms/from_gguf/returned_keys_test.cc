@@ -127,7 +127,8 @@ TEST(ReturnedKeys, KeysOfSamplingComeBack) {
   EXPECT_FALSE(made.lists("general.sampling"));
 }
 
-// BASE contradicts a key of the architecture; --tokenizer says which one is meant.
+// A key of the tokenizer that BASE contradicts is an error, unless --tokenizer states whose
+// tokenizer is wanted.
 TEST(ReturnedKeys, BaseThatContradictsAKeyIsRefused) {
   for (const auto& [key, value] :
        {std::pair{"tokenizer.chat_template", MetaValue::text("another")},

@@ -96,7 +96,7 @@ TEST(ToMmproj, AsksForThePreprocessorsColors) {
   EXPECT_NE(error_of(input).find("preprocessor_config.json: no image_mean. Try: "),
             std::string::npos)
       << error_of(input);
-  // Newer processors write the values into one file, under this key.
+  // Newer processors write processor_config.json instead, with the values under image_processor.
   input.set_document("processor_config.json",
                      R"({"image_processor": {"image_mean": [0, 0.5, 1], "image_std": [1, 1, 1]}})");
   const auto made = projector_of(input);

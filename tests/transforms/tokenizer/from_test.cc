@@ -189,7 +189,7 @@ TEST(TokenizerFrom, FilesAroundTokenizerJsonAreCompared) {
   }
 }
 
-// Other versions of transformers spell the same tokenizer so.
+// Files of other versions of transformers state the same tokenizer in other words.
 TEST(TokenizerFrom, RepeatedFactsAreNoDifference) {
   Case input;
   input.their_config.update(JsonValue::parse(R"({

@@ -69,7 +69,8 @@ Result<std::shared_ptr<const TokenLists>> token_lists_of(const Checkpoint& check
 Result<VocabularyTokens> added_tokens(const Checkpoint& checkpoint, const JsonValue& tokenizer,
                                       const JsonValue& config);
 
-// Does the same with the texts as spelled in the files, all of type kNormal.
+// Returns the added tokens like added_tokens(), with texts as spelled in the files, all of type
+// kNormal.
 Result<VocabularyTokens> added_texts(const Checkpoint& checkpoint, const JsonValue& tokenizer,
                                      const JsonValue& config);
 

@@ -24,7 +24,7 @@ enum class LlamaSplitting : uint8_t { kByPre, kByPieces };
 std::vector<TokenizerGap> find_tokenizer_gaps(const JsonValue& tokenizer, LlamaSplitting splitting,
                                               std::string_view pre);
 
-// Does the same for the keys of a GGUF, including those for a space before a text.
+// Finds gaps for the keys of a GGUF, including those for a space before a text.
 std::vector<TokenizerGap> find_tokenizer_gaps(const JsonValue& tokenizer, const Metadata& metadata);
 
 // Whether the rules put a space before a text.

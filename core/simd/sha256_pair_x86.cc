@@ -34,40 +34,45 @@ CKPT_SHA void store_pair_lane(const PairLane& lane, uint32_t* words) {
 
 }  // namespace
 
+// The rounds of both chains stand side by side, and all loops are unrolled: written chain by chain
+// it takes a tenth longer.
 CKPT_SHA void sha256_pair(std::span<const Sha256Chain> chains, size_t blocks) {
   const __m128i swap = _mm_set_epi64x(0x0C0D0E0F08090A0B, 0x0405060700010203);
-  PairLane lanes[2] = {pair_lane_of(chains.front()), pair_lane_of(chains.back())};
+  PairLane x = pair_lane_of(chains.front()), y = pair_lane_of(chains.back());
   for (; blocks > 0; --blocks) {
-    __m128i abef[2], cdgh[2], w[2][4];
-    for (size_t c = 0; c < 2; ++c) {
-      abef[c] = lanes[c].abef;
-      cdgh[c] = lanes[c].cdgh;
-      for (size_t i = 0; i < 4; ++i) {
-        w[c][i] = _mm_shuffle_epi8(_mm_loadu_si128(lanes[c].blocks++), swap);
-      }
+    const PairLane x_before = x, y_before = y;
+    __m128i w[2][4];
+#pragma GCC unroll 4
+    for (size_t i = 0; i < 4; ++i) {
+      w[0][i] = _mm_shuffle_epi8(_mm_loadu_si128(x.blocks++), swap);
+      w[1][i] = _mm_shuffle_epi8(_mm_loadu_si128(y.blocks++), swap);
     }
 #pragma GCC unroll 16
     for (size_t i = 0; i < 16; ++i) {  // four rounds each
       const auto* constants = reinterpret_cast<const __m128i*>(kSha256Rounds.data() + 4 * i);
+      const __m128i x_sum = _mm_add_epi32(w[0][i % 4], _mm_load_si128(constants));
+      const __m128i y_sum = _mm_add_epi32(w[1][i % 4], _mm_load_si128(constants));
+      x.cdgh = _mm_sha256rnds2_epu32(x.cdgh, x.abef, x_sum);
+      y.cdgh = _mm_sha256rnds2_epu32(y.cdgh, y.abef, y_sum);
+      x.abef = _mm_sha256rnds2_epu32(x.abef, x.cdgh, _mm_shuffle_epi32(x_sum, 0x0E));
+      y.abef = _mm_sha256rnds2_epu32(y.abef, y.cdgh, _mm_shuffle_epi32(y_sum, 0x0E));
+      if (i >= 12) continue;
 #pragma GCC unroll 2
-      for (size_t c = 0; c < 2; ++c) {
-        __m128i& word = w[c][i % 4];
-        const __m128i sum = _mm_add_epi32(word, _mm_load_si128(constants));
-        cdgh[c] = _mm_sha256rnds2_epu32(cdgh[c], abef[c], sum);
-        abef[c] = _mm_sha256rnds2_epu32(abef[c], cdgh[c], _mm_shuffle_epi32(sum, 0x0E));
-        if (i >= 12) continue;
-        const __m128i last = w[c][(i + 3) % 4];
-        const __m128i between = _mm_alignr_epi8(last, w[c][(i + 2) % 4], 4);
-        word = _mm_add_epi32(_mm_sha256msg1_epu32(word, w[c][(i + 1) % 4]), between);
+      for (auto& words : w) {
+        __m128i& word = words[i % 4];
+        const __m128i last = words[(i + 3) % 4];
+        const __m128i between = _mm_alignr_epi8(last, words[(i + 2) % 4], 4);
+        word = _mm_add_epi32(_mm_sha256msg1_epu32(word, words[(i + 1) % 4]), between);
         word = _mm_sha256msg2_epu32(word, last);
       }
     }
-    for (size_t c = 0; c < 2; ++c) {
-      lanes[c].abef = _mm_add_epi32(lanes[c].abef, abef[c]);
-      lanes[c].cdgh = _mm_add_epi32(lanes[c].cdgh, cdgh[c]);
-    }
+    x.abef = _mm_add_epi32(x.abef, x_before.abef);
+    x.cdgh = _mm_add_epi32(x.cdgh, x_before.cdgh);
+    y.abef = _mm_add_epi32(y.abef, y_before.abef);
+    y.cdgh = _mm_add_epi32(y.cdgh, y_before.cdgh);
   }
-  for (size_t c = 0; c < chains.size(); ++c) store_pair_lane(lanes[c], chains[c].words);
+  store_pair_lane(x, chains.front().words);
+  store_pair_lane(y, chains.back().words);
 }
 
 }  // namespace ckpt

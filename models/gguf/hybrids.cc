@@ -303,8 +303,7 @@ const GgufArchitecture kHybridArchitectures[] = {
              " attention.indexer.kpool_select_tail attention.indexer.types"
              " hyper_connection.count! hyper_connection.sinkhorn_iterations!"
              " hyper_connection.epsilon!",
-     .graph = "hybrid no_rope other_values one_key_head pooling", .has_nextn = true,
-     .may_lack_nextn = true},
+     .graph = "hybrid no_rope other_values one_key_head pooling", .has_nextn = true},
     {.names = " qwen4exp ",
      .rows = {kTiedHead, kQwen4Rows, kGatedDeltaRows, kTwoGateRows, kSharedExpertRows},
      .keys = "rope.dimension_sections! ssm.conv_kernel! ssm.inner_size! ssm.state_size!"

@@ -155,7 +155,9 @@ enum class KeySource : uint8_t {
   kMlpWidths,           // one width a layer: `fields` where it has an MLP alone, else 0
   kExpertWidths,        // the same for layers that consist of experts
   kFieldIfTrue,         // only when the field is true
-  kFullLayers,          // one flag a layer: `fields`, a list, says full; nothing without the list
+  // One flag a layer: the list `fields` says full. Without the list nothing, or by further fields,
+  // "LIST LETTERS STEP START": letters F, or the layers up to START and each STEP-th behind it.
+  kFullLayers,
   kNoWindow,            // 0 when all layers of layer_types have full attention
   kNextnSaid,           // num_nextn_predict_layers, be it 0; nothing when they are dropped
   kAttentionHeads,      // one count a layer: `fields` where it has attention, else 0
@@ -311,6 +313,12 @@ struct FamilyHead {
   bool is_in_gguf = true;           // false: llama.cpp takes the embeddings, and reads no head
 };
 
+// Parts of names in GGUF, between spaces, of tensors that llama-quantize treats otherwise in this
+// architecture: those that it copies, and those that get no type below Q8_0.
+struct FamilyMixtures {
+  std::string_view copied = {}, at_least_q8_0 = {};
+};
+
 // Fields that llama.cpp's graph of the family takes for granted, because no key holds them.
 struct FamilyGraph {
   GraphConstants constants = {};
@@ -359,6 +367,7 @@ struct Family {
   std::string_view left_out_start = {};  // of names that llama.cpp's converter has no use for
   FamilyGraph graph = {};
   FamilyWindows windows = {};
+  FamilyMixtures mixtures = {};
 
   std::string_view text_type() const { return model_types.substr(0, model_types.find(' ')); }
 };

@@ -150,7 +150,13 @@ void check_model_class(const CheckContext& context) {
   }
   if (context.is(Program::kOllama)) {
     found.symptom = fmt::format("unsupported architecture \"{}\"", on.model_class);
-    found.fix = gguf_instead(on);
+    constexpr auto kReads = [](const Profile& profile, std::string_view name) {
+      return has_listed(profile, "gguf architectures", name, false);
+    };
+    const Family* family = table_of_architecture(on.model_class);
+    const bool reads_gguf = family == nullptr || kReads(context.profile, family->name);
+    found.fix = reads_gguf ? gguf_instead(on)
+                           : advised(release_with(context.profile, kReads, family->name));
     return context.out.push_back(std::move(found));
   }
   if (context.is_server() && has_fallback_class(context.profile, on.model_class) &&

@@ -52,13 +52,21 @@ std::optional<uint64_t> array_count(const CheckContext& context, std::string_vie
   return array == nullptr ? std::nullopt : std::optional(array->count());
 }
 
+bool knows_architecture(const Profile& profile, std::string_view name) {
+  return has_listed(profile, "gguf architectures", name, false);
+}
+
 void check_gguf_architecture(const CheckContext& context) {
   if (!context.on.is_gguf || patched_by(context.on, context.profile) != nullptr) return;
   const std::string name = architecture(context);
   if (name.empty()) {
     context.report("general.architecture", "missing");
-  } else if (!is_known(context, "gguf architectures", name)) {
-    context.tell("general.architecture", "'{}'", name);
+  } else if (!knows_architecture(context.profile, name)) {
+    CheckFinding found{"general.architecture", fmt::format("'{}'", name)};
+    const bool is_later =  // ckpt has it from a release that no profile describes
+        std::ranges::any_of(families(), [&](const Family* each) { return each->name == name; });
+    if (is_later) found.fix = advised(release_with(context.profile, knows_architecture, name));
+    context.out.push_back(std::move(found));
   }
 }
 

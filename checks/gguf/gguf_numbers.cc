@@ -104,6 +104,7 @@ void GgufNumbers::add_file(JsonValue& out) const {
       {"per_layer", "embedding_length_per_layer_input"},
       {"indexer_head", "attention.indexer.head_count"},
       {"indexer_k", "attention.indexer.key_length"},
+      {"kpool", "attention.indexer.kpool"},
       {"lora_kv", "attention.kv_lora_rank"},
       {"streams", "hyper_connection.count"},
       {"lowrank", "hyper_connection.low_rank"},
@@ -417,6 +418,7 @@ std::string GgufNumbers::fault_of_graph() const {
   if (has_graph("indexer")) return fault_of_indexer();
   if (has_graph("compressing")) return fault_of_compression();
   if (has_graph("hashed_embedding")) return fault_of_hashes();
+  if (has_graph("pooling")) return fault_of_pooling();
   if (decoders() > blocks_) {
     return fmt::format("decoder_block_count is {}; expected at most block_count, {}", decoders(),
                        blocks_);

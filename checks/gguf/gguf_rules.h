@@ -88,6 +88,7 @@ class GgufNumbers {
   std::string fault_of_indexer() const;
   std::string fault_of_compression() const;
   std::string fault_of_hashes() const;
+  std::string fault_of_pooling() const;
   std::string fault_of_ngrams() const;
   std::string fault_of_zeros() const;
 

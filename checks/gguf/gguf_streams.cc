@@ -1,6 +1,7 @@
-// Derives and checks the numbers of two architectures with several residual streams: DeepSeek V4
-// compresses keys, Qwen 4 adds embeddings that hashes of neighboring tokens choose. Sources:
-// llama.cpp v0.5.0 src/models/{deepseek4,qwen4exp}.cpp.
+// Derives and checks the numbers of architectures with several residual streams: DeepSeek V4
+// compresses keys, GLM-5 Next pools them for its indexer, Qwen 4 adds embeddings that hashes of
+// neighboring tokens choose. Sources: llama.cpp v0.5.0 src/models/{deepseek4,qwen4exp}.cpp, and
+// glm5-next.cpp of a later release.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -70,6 +71,19 @@ std::string GgufNumbers::fault_of_compression() const {
     is_indexed |= ratio == kIndexedRatio;
   }
   return is_indexed ? fault_of_indexer() : "";
+}
+
+// Returns the first fault of GLM-5 Next's numbers: its graph has four streams, rotates nothing, and
+// its indexer chooses whole pools of keys.
+std::string GgufNumbers::fault_of_pooling() const {
+  const uint64_t streams = number("hyper_connection.count"),
+                 turned = number("rope.dimension_count", 1),
+                 pool = number("attention.indexer.kpool"),
+                 chosen = number("attention.indexer.top_k");
+  if (streams != 4) return fmt::format("hyper_connection.count is {}; expected 4", streams);
+  if (turned != 0) return fmt::format("rope.dimension_count is {}; expected 0", turned);
+  if (pool > 1 && chosen % pool == 0) return {};
+  return fmt::format("the indexer chooses {} keys in pools of {}", chosen, pool);
 }
 
 // Returns the fault if a number is 0 that Qwen 4's loader takes only above 0.

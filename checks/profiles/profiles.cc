@@ -24,6 +24,7 @@
 #include "core/base/lines.h"
 #include "core/base/result.h"
 #include "core/base/words.h"
+#include "models/models.h"
 
 namespace ckpt {
 
@@ -232,6 +233,12 @@ std::string release_with(const Profile& profile, bool (*has)(const Profile&, std
       return fmt::format("needs {} or later", other.title());
     }
   }
+  const bool is_later = std::ranges::any_of(families(), [&](const Family* family) {
+    const bool is_it = family->name == word || has_word(family->architectures, word);
+    return is_it && newest->program == Program::kLlamaCpp &&
+           !has_listed(*newest, "gguf architectures", family->name, false);
+  });
+  if (is_later) return fmt::format("needs a newer release than {}", newest->title());
   return fmt::format("not known to {}; newer releases were not checked", newest->title());
 }
 

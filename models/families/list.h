@@ -112,7 +112,8 @@ namespace ckpt {
   FAMILY(kT5Encoder)          \
   FAMILY(kQwen4Exp)           \
   FAMILY(kDeepseekV4)         \
-  FAMILY(kKimiK3)
+  FAMILY(kKimiK3)             \
+  FAMILY(kGlm5Next)
 
 #define CKPT_DECLARE(family) extern const Family family;
 CKPT_FAMILIES(CKPT_DECLARE)

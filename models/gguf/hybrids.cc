@@ -1,6 +1,6 @@
 // Architectures of GGUF with recurrent layers, most of them between those with attention. Sources:
 // llama.cpp v0.5.0 src/models/{qwen35,qwen35moe,qwen3next,granite-hybrid,nemotron-h,lfm2,lfm2moe,
-// mamba2,jamba,falcon-h1,kimi-linear,kimi-k3,qwen4exp}.cpp.
+// mamba2,jamba,falcon-h1,kimi-linear,kimi-k3,qwen4exp}.cpp, of a later release glm5-next.cpp.
 #include "models/gguf/rows.h"
 
 namespace ckpt::gguf_rows {
@@ -139,6 +139,43 @@ constexpr GgufRow kKimiK3Rows[] = {
     {"blk.{}.ffn_{up,down}_shexp.weight", "embd ff_exp*shared_or_one",
      "moe !shares alone optional"},
 };
+constexpr GgufRow kGlm5Rows[] = {
+    {"blk.{}.hc_{attn,ffn}_fn.weight",  "streams*embd 2*streams+streams*streams", "!nextn"},
+    {"blk.{}.hc_{attn,ffn}_base.weight", "2*streams+streams*streams", "!nextn"},
+    {"blk.{}.hc_{attn,ffn}_scale.weight", "3", "!nextn"},
+    {"blk.{}.attn_{q,k,v}",         "embd head*kda head*kda head*kda", "mamba"},
+    {"blk.{}.ssm_conv1d_{q,k,v}.weight", "conv 1 head*kda", "mamba f32"},
+    {"blk.{}.ssm_{f,g}_a.weight",   "embd kda", "mamba"},
+    {"blk.{}.ssm_{f,g}_b.weight",   "kda head*kda", "mamba"},
+    {"blk.{}.ssm_beta.weight",      "embd head", "mamba"},
+    {"blk.{}.ssm_a",                "head", "mamba"},
+    {"blk.{}.ssm_dt.bias",          "head*kda", "mamba"},
+    {"blk.{}.ssm_norm.weight",      "kda", "mamba"},
+    {"blk.{}.attn_output.weight",   "head*kda embd", "mamba"},
+    {"blk.{}.attn_q_a_norm.weight", "lora_q", "attention"},
+    {"blk.{}.attn_q_a.weight",      "embd lora_q", "attention"},
+    {"blk.{}.attn_q_b.weight",      "lora_q head_i*k_mla", "attention"},
+    {"blk.{}.attn_kv_a_norm.weight", "lora_kv", "attention"},
+    {"blk.{}.attn_kv_a_mqa.weight", "embd lora_kv+rot", "attention"},
+    {"blk.{}.attn_k_b.weight",      "nope lora_kv head", "attention"},
+    {"blk.{}.attn_v_b.weight",      "lora_kv v_mla head", "attention"},
+    {"blk.{}.attn_output.weight",   "head*v_mla embd", "attention"},
+    {"blk.{}.indexer.k_norm.{weight,bias}", "indexer_k", "attention owns_indexer"},
+    {"blk.{}.indexer.proj.weight",  "embd indexer_head", "attention owns_indexer"},
+    {"blk.{}.indexer.attn_k.weight", "embd indexer_k", "attention owns_indexer"},
+    {"blk.{}.indexer.attn_q_b.weight", "lora_q indexer_head*indexer_k", "attention owns_indexer"},
+    {"blk.{}.indexer_compressor_gate.weight", "embd indexer_k", "attention owns_indexer"},
+    {"blk.{}.indexer_compressor_ape.weight", "indexer_k kpool", "attention owns_indexer"},
+    {"blk.{}.indexer.k_norm.{weight,bias}", "indexer_k", "attention !owns_indexer alone optional"},
+    {"blk.{}.indexer.proj.weight",  "embd indexer_head", "attention !owns_indexer alone optional"},
+    {"blk.{}.indexer.attn_k.weight", "embd indexer_k", "attention !owns_indexer alone optional"},
+    {"blk.{}.indexer.attn_q_b.weight", "lora_q indexer_head*indexer_k",
+     "attention !owns_indexer alone optional"},
+    {"blk.{}.indexer_compressor_gate.weight", "embd indexer_k",
+     "attention !owns_indexer alone optional"},
+    {"blk.{}.indexer_compressor_ape.weight", "indexer_k kpool",
+     "attention !owns_indexer alone optional"},
+};
 constexpr GgufRow kQwen4Rows[] = {
     {"token_embd.weight",           "embd vocab"},
     {"output_hc_norm.weight",       "embd streams", "reshaped"},
@@ -254,6 +291,19 @@ const GgufArchitecture kHybridArchitectures[] = {
              " expert_weights_scale expert_weights_norm expert_gating_func! expert_latent_length"
              " attn_res.block_size! activation.situ_beta! activation.situ_linear_beta!",
      .graph = "hybrid no_rope other_values gates one_key_head"},
+    {.names = " glm5-next ",
+     .rows = {kFrame, kHead, kNorms, kGlm5Rows, kLeading, kBiasedRouted, kShared, kNextn},
+     .keys = "attention.key_length_mla! attention.value_length_mla! attention.q_lora_rank!"
+             " attention.kv_lora_rank! attention.layer_norm_epsilon ssm.conv_kernel! kda.head_dim!"
+             " kda.gate_lower_bound expert_feed_forward_length! expert_shared_count!"
+             " leading_dense_block_count expert_weights_scale expert_weights_norm"
+             " expert_gating_func swiglu_clamp_exp swiglu_clamp_shexp"
+             " attention.indexer.head_count! attention.indexer.key_length!"
+             " attention.indexer.top_k! attention.indexer.kpool!"
+             " attention.indexer.kpool_select_tail attention.indexer.types"
+             " hyper_connection.count! hyper_connection.sinkhorn_iterations!"
+             " hyper_connection.epsilon!",
+     .graph = "hybrid no_rope other_values one_key_head pooling", .has_nextn = true},
     {.names = " qwen4exp ",
      .rows = {kTiedHead, kQwen4Rows, kGatedDeltaRows, kTwoGateRows, kSharedExpertRows},
      .keys = "rope.dimension_sections! ssm.conv_kernel! ssm.inner_size! ssm.state_size!"

@@ -39,6 +39,7 @@ NOT_TAKEN = {
     "gemma3n-vl": "the same",
     "exaone4": "'blk.0.attn_output.weight' has wrong shape: heads that are together wider than the model",
     "deepseek-v4": "GGML_ASSERT(ggml_nelements(a) == ne0*ne1): heads of the indexer that are too small",
+    "glm5-next": "unknown model architecture: it came after v0.5.0",
     "gemma4": "GGML_ASSERT(map_layer_ids.find(il_reuse) != ...): the only layer with full attention shares another's cache",
     "gemma4-vl": "the same",
     "glm-moe-dsa": "'blk.1.ffn_gate.weight' not found: three dense layers where the configuration names none",

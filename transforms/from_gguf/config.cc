@@ -162,7 +162,7 @@ class ConfigReader {
       case KeySource::kFieldUnlessZero:
       case KeySource::kNextnSaid:
         if (rule.fields == "attn_rotary_emb" && number == head_size()) return;
-        if (is_single) config_[field_of(rule.fields)] = number;
+        if (is_single) set_field(field_of(rule.fields), number);
         return;
       case KeySource::kFieldIfTrue: config_[fields] = number; return;
       case KeySource::kNoWindow:  // 0: all layers have full attention
@@ -322,6 +322,13 @@ class ConfigReader {
     if (is_null) config_[field] = nullptr;
   }
 
+  // Sets "FIELD", or "OBJECT.FIELD".
+  void set_field(std::string_view name, const JsonValue& value) {
+    const size_t dot = name.find('.');
+    JsonValue& field = config_[std::string(name.substr(0, dot))];
+    (dot == name.npos ? field : field[std::string(name.substr(dot + 1))]) = value;
+  }
+
   // Handles "hidden_size", "a*b" and "a+b"; all else follows from other fields.
   void take_number(const KeyRule& rule, uint64_t number) {
     if (rule.fields == "feed_forward") {
@@ -336,13 +343,7 @@ class ConfigReader {
     }
     if (rule.fields.find_first_of("0123456789-/") != rule.fields.npos) return;
     const size_t sign = rule.fields.find_first_of("*+");
-    if (sign == rule.fields.npos) {
-      const size_t dot = rule.fields.find('.');
-      const std::string field(rule.fields.substr(0, dot));
-      if (dot == rule.fields.npos) config_[field] = number;
-      else config_[field][std::string(rule.fields.substr(dot + 1))] = number;
-      return;
-    }
+    if (sign == rule.fields.npos) return set_field(rule.fields, number);
     const std::string_view first = rule.fields.substr(0, sign);
     const std::string_view second = rule.fields.substr(sign + 1);
     const bool is_sum = rule.fields[sign] == '+';

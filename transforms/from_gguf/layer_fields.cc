@@ -215,7 +215,8 @@ bool take_layer_list(const KeyRule& rule, const MetaValue& value, const Family& 
       config["intermediate_size"] = count_of(*std::ranges::min_element(numbers));
       return true;
     case KeySource::kFullLayers:
-      config[std::string(rule.fields)] = words_of(numbers, numbers.size(), "full", "shared");
+      config[std::string(split_words(rule.fields)[0])] =
+          words_of(numbers, numbers.size(), "full", "shared");
       return true;
     default: return false;
   }

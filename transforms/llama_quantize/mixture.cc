@@ -1,8 +1,10 @@
 #include "transforms/llama_quantize/mixture.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
+#include "core/base/words.h"
 #include "core/model/tensor_names.h"
 
 namespace ckpt {
@@ -14,6 +16,12 @@ constexpr Mixture kMixtures[] = {
     CKPT_MIXTURES(CKPT_ROW)
 #undef CKPT_ROW
 };
+
+bool has_any_part(std::string_view name, std::string_view parts) {
+  return std::ranges::any_of(split_words(parts), [&](std::string_view part) {
+    return name.find(part) != name.npos;
+  });
+}
 
 bool is_like_v(Category category) {
   return category == Category::kV || category == Category::kQkv || category == Category::kKvB;
@@ -85,8 +93,13 @@ Result<uint64_t> MixtureChooser::layer_of(const MixtureTensor& tensor, uint64_t&
                  tensor.name, facts_.layers);
 }
 
+bool MixtureChooser::may_change(std::string_view name, const std::vector<uint64_t>& shape) const {
+  return may_quantize(name, shape) && !has_any_part(name, facts_.copied);
+}
+
 Result<Dtype> MixtureChooser::by_rule(const MixtureTensor& tensor, Category category) {
   const RuleContext context{mixture_, facts_, options_.has_imatrix};
+  if (has_any_part(tensor.name, facts_.at_least_q8_0)) return Dtype::kQ8_0;
   if (category == Category::kOutput || (tied_ && category == Category::kTokenEmbedding)) {
     return output_type(tensor.shape.back());
   }
@@ -127,7 +140,7 @@ std::optional<Dtype> MixtureChooser::by_option(const MixtureTensor& tensor) cons
 }
 
 Result<Dtype> MixtureChooser::choose(const MixtureTensor& tensor) {
-  if (!may_quantize(tensor.name, tensor.shape)) return tensor.type;
+  if (!may_change(tensor.name, tensor.shape)) return tensor.type;
   if (const auto type = by_option(tensor)) return *type;
   if (!tensor.given && !is_block_type(mixture_.base)) return mixture_.base;
   Dtype type = tensor.given.value_or(mixture_.base);

@@ -99,6 +99,7 @@ struct ModelFacts {
   uint64_t experts = 0;
   uint64_t heads_per_kv = 0;  // query heads per key/value head in the first layer
   bool is_70b = false;        // 80 layers of certain architectures, 68 of jais2
+  std::string_view copied = {}, at_least_q8_0 = {};  // FamilyMixtures of the architecture
 };
 
 // Reads them from GGUF metadata. Fails: kCorrupt if the architecture or the number of layers is
@@ -151,6 +152,9 @@ class MixtureChooser {
   // Requires calls in the order of quantized_order. Fails: kCorrupt if an expert tensor lacks a
   // block number below the number of layers; kUnsupported if no type fits the rows.
   Result<Dtype> choose(const MixtureTensor& tensor);
+
+  // may_quantize(), also by the architecture.
+  bool may_change(std::string_view name, const std::vector<uint64_t>& shape) const;
 
   // The type from options for the output or the embedding, which overrides `given`.
   std::optional<Dtype> by_option(const MixtureTensor& tensor) const;

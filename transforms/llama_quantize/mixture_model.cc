@@ -5,6 +5,7 @@
 #include <array>
 
 #include "core/base/words.h"
+#include "models/models.h"
 #include "transforms/llama_quantize/mixture.h"
 
 namespace ckpt {
@@ -110,6 +111,11 @@ Result<ModelFacts> model_facts(const Metadata& metadata) {
   const uint64_t kv_heads = first_number(metadata, *arch + ".attention.head_count_kv", heads);
   facts.heads_per_kv = kv_heads == 0 ? 0 : heads / kv_heads;
   facts.is_70b = is_70b(metadata, facts, heads, kv_heads);
+  for (const Family* family : families()) {
+    if (family->name != *arch) continue;
+    facts.copied = family->mixtures.copied;
+    facts.at_least_q8_0 = family->mixtures.at_least_q8_0;
+  }
   // These architectures run more layers than they store, and llama.cpp counts the former.
   if (*arch == "graniteswitch") ++facts.layers;
   if (*arch == "nanbeige") {

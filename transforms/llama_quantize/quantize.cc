@@ -73,7 +73,7 @@ std::string types_with(SearchUse use) {
 // so a kept tensor's type is known only for other mixtures.
 bool changes_type(const Job& job, const MixtureChooser& chooser, const Tensor& tensor,
                   const std::optional<Dtype>& type) {
-  if (!may_quantize(tensor.name, tensor.shape)) return false;
+  if (!chooser.may_change(tensor.name, tensor.shape)) return false;
   if (type) return !chooser.by_option({tensor.name, tensor.shape, *type, type}).has_value();
   const Dtype base = job.options.mixture->base;
   return is_block_type(base) || plain_dtype(*tensor.codec) != base;
@@ -226,7 +226,8 @@ Result<Tensor> drop_unit_axes(Tensor tensor) {
 Result<Tensor> quantize_tensor(Job& job, MixtureChooser& chooser, Tensor tensor) {
   CKPT_ASSIGN(tensor, drop_unit_axes(std::move(tensor)));
   const TypeRule* rule = find_rule(job, chooser, tensor);
-  const bool is_kept = (rule != nullptr && !rule->type) || !may_quantize(tensor.name, tensor.shape);
+  const bool is_kept =
+      (rule != nullptr && !rule->type) || !chooser.may_change(tensor.name, tensor.shape);
   if (is_kept && !is_lora_merge(tensor)) return tensor;
   const auto from = plain_dtype(*tensor.codec);
   if (!from) {

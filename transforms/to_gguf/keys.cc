@@ -2,11 +2,13 @@
 // conversion/base.py TextModel.set_gguf_parameters and the family's).
 #include "transforms/to_gguf/keys.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
 #include "core/base/arithmetic.h"
 #include "core/base/numbers.h"
+#include "core/base/words.h"
 #include "core/model/json_documents.h"
 #include "transforms/to_gguf/model.h"
 #include "transforms/to_gguf/names.h"
@@ -369,13 +371,38 @@ struct KeyWriter {
     return {};
   }
 
+  // Without the list, some classes make one, of letters or of each n-th layer from one on, and the
+  // rule names the fields of both.
   Status full_layers(const KeyRule& rule) const {
-    CKPT_ASSIGN(const JsonValue* types, list(rule));
-    if (types == nullptr) return {};
+    const std::vector<std::string_view> fields = split_words(rule.fields);
+    const JsonValue* types = model.field(fields[0]);
     std::vector<bool> flags;
-    for (const JsonValue& type : *types) flags.push_back(type == "full");
+    if (types != nullptr && !types->is_array()) {
+      return corrupt("config.json: {} is {}; expected a list", fields[0], types->dump());
+    }
+    if (types == nullptr && fields.size() == 1) return {};
+    for (const JsonValue& type : list_in(model.config, fields[0])) flags.push_back(type == "full");
+    if (types == nullptr) CKPT_SET(flags, usual_full_layers(fields));
     out.set(full(rule.key), MetaValue::array(make_bool_array(flags)));
     return {};
+  }
+
+  // `fields` after the list: the letters, the step, and the layer before which all are full.
+  Result<std::vector<bool>> usual_full_layers(const std::vector<std::string_view>& fields) const {
+    std::vector<bool> flags;
+    if (const std::string* letters = text_of(model.config, fields[1])) {
+      for (const char letter : *letters) flags.push_back(letter == 'F');
+      return flags;
+    }
+    const auto number_or = [&](std::string_view field, uint64_t usual) {
+      return model.field(field) == nullptr ? Result<uint64_t>(usual) : model.count(field);
+    };
+    CKPT_ASSIGN(const uint64_t step, number_or(fields[2], 1));
+    CKPT_ASSIGN(const uint64_t start, number_or(fields[3], 2));
+    for (uint64_t layer = 1; layer <= model.layers; ++layer) {
+      flags.push_back(layer <= start || (layer - start) % std::max<uint64_t>(step, 1) == 0);
+    }
+    return flags;
   }
 
   Status whole_list(const KeyRule& rule) const {

@@ -6,7 +6,7 @@
 // Sources: llama.cpp conversion/{kimi_linear,kimi_k3}.py, which read config.json as it stands;
 // transformers models/kimi_linear. The layers are listed from 1 on, and a list says 1 for those
 // with attention.
-#include "models/families/rows.h"
+#include "models/families/recurrent/delta_rows.h"
 
 namespace ckpt {
 
@@ -15,28 +15,13 @@ extern const std::string_view kKimiK3Chat;  // data/chat/kimi_k3.json
 namespace {
 
 // clang-format off
-constexpr auto kKimiDelta = spread([] { return rows::under("linear_attention", {
-    {".self_attn.{q,k,v}_proj.weight", "linear_width hidden_size", kRows},
-    {".self_attn.{q,k,v}_conv1d.weight", "linear_width 1 linear_kernel", kRows},
-    {".self_attn.A_log",           "1 1 linear_attn_config.num_heads 1"},
-    {".self_attn.dt_bias",         "linear_width", kRows},
-    {".self_attn.b_proj.weight",   "linear_attn_config.num_heads hidden_size", kRows},
-    {".self_attn.f_a_proj.weight", "linear_attn_config.head_dim hidden_size"},
-    {".self_attn.f_b_proj.weight", "linear_width linear_attn_config.head_dim", kRows},
-    {".self_attn.g_a_proj.weight", "linear_attn_config.head_dim hidden_size"},
-    {".self_attn.g_b_proj.weight", "linear_width linear_attn_config.head_dim", kRows},
-    {".self_attn.o_norm.weight",   "linear_attn_config.head_dim"},
-    {".self_attn.o_proj.weight",   "hidden_size linear_width", kColumns},
-}); });
-constexpr auto kKimiLatent = rows::under("full_attention", {
+constexpr auto kKimiDecay = rows::under("linear_attention", {
+    {".self_attn.A_log", "1 1 linear_attn_config.num_heads 1"},
+});
+constexpr auto kKimiQueries = rows::under("full_attention", {
     {".self_attn.q_proj.weight",
      "num_attention_heads*qk_nope_head_dim+num_attention_heads*qk_rope_head_dim hidden_size",
      kRows},
-    {".self_attn.kv_a_proj_with_mqa.weight", "kv_lora_rank+qk_rope_head_dim hidden_size"},
-    {".self_attn.kv_a_layernorm.weight", "kv_lora_rank"},
-    {".self_attn.kv_b_proj.weight",
-     "num_attention_heads*qk_nope_head_dim+num_attention_heads*v_head_dim kv_lora_rank", kRows},
-    {".self_attn.o_proj.weight", "hidden_size num_attention_heads*v_head_dim", kColumns},
 });
 constexpr auto kKimiExperts = spread([] { return rows::under("sparse", {
     {".block_sparse_moe.gate.weight", "num_experts hidden_size"},
@@ -49,18 +34,9 @@ constexpr auto kKimiExperts = spread([] { return rows::under("sparse", {
     {".block_sparse_moe.shared_experts.down_proj.weight",
      "hidden_size num_shared_experts*moe_intermediate_size", kColumns},
 }); });
-constexpr auto kKimiLinearNames = spread([] { return std::to_array<NameRule>({
-    {"model.layers.{}.self_attn.A_log",           "blk.{}.ssm_a", kNegExp},
-    {"model.layers.{}.self_attn.dt_bias",         "blk.{}.ssm_dt.bias"},
-    {"model.layers.{}.self_attn.{q,k,v}_conv1d.weight", "blk.{}.ssm_conv1d_{q,k,v}.weight",
-     kConvolutionRows, Store::kF32},
-    {"model.layers.{}.self_attn.{b_proj,f_a_proj,f_b_proj,g_a_proj,g_b_proj,o_norm}",
-     "blk.{}.ssm_{beta,f_a,f_b,g_a,g_b,norm}"},
-    {"model.layers.{}.self_attn.kv_a_{proj_with_mqa,layernorm}", "blk.{}.attn_kv_a_{mqa,norm}"},
-    {"model.layers.{}.self_attn.kv_b_proj.weight", "blk.{}.attn_k_b.weight", kKeyValue,
-     Store::kByRules, "blk.{}.attn_v_b.weight"},
+constexpr NameRule kKimiRouterNames[] = {
     {"model.layers.{}.block_sparse_moe.gate.e_score_correction_bias", "blk.{}.exp_probs_b.bias"},
-}); });
+};
 constexpr KeyRule kKimiLinearKeys[] = {
     {"attention.head_count_kv",    kArray, "1", kAttentionHeads},
     {"vocab_size",                 kU32, "vocab_size"},
@@ -77,8 +53,7 @@ constexpr KeyRule kKimiLinearKeys[] = {
     {"expert_weights_scale",       kF32, "routed_scaling_factor"},
 };
 constexpr auto kKimiLinearDefaults = rows::in_shapes({
-    {"linear_width", "linear_attn_config.num_heads*linear_attn_config.head_dim"},
-    {"linear_kernel", "linear_attn_config.short_conv_kernel_size"},
+    rows::kDeltaWidth,
     {"linear_attn_config.short_conv_kernel_size", "linear_conv_kernel_dim"},
     {"linear_attn_config.head_dim", "linear_head_dim"}, {"linear_head_dim", "128"},
     {"linear_attn_config.num_heads", "linear_num_heads"}, {"linear_num_heads", "32"},
@@ -90,26 +65,12 @@ constexpr auto kKimiLinearDefaults = rows::in_shapes({
     {"qk_rope_head_dim", "64"}, {"qk_nope_head_dim", "128"}, {"v_head_dim", "128"},
     {"first_k_dense_replace", "1"}, rows::kAllSparse,
 });
-constexpr auto kKimiK3Delta = spread([] { return rows::under("linear_attention", {
-    {".self_attn.{q,k,v}_proj.weight", "linear_width hidden_size", kRows},
-    {".self_attn.{q,k,v}_conv1d.weight", "linear_width 1 linear_kernel", kRows},
-    {".self_attn.A_log",           "linear_attn_config.num_heads"},
-    {".self_attn.dt_bias",         "linear_width", kRows},
-    {".self_attn.b_proj.weight",   "linear_attn_config.num_heads hidden_size", kRows},
-    {".self_attn.f_a_proj.weight", "linear_attn_config.head_dim hidden_size"},
-    {".self_attn.f_b_proj.weight", "linear_width linear_attn_config.head_dim", kRows},
-    {".self_attn.g_proj.weight",   "linear_width hidden_size", kRows},
-    {".self_attn.o_norm.weight",   "linear_attn_config.head_dim"},
-    {".self_attn.o_proj.weight",   "hidden_size linear_width", kColumns},
-}); });
-constexpr auto kKimiK3Latent = rows::under("full_attention", {
-    {".self_attn.q_a_proj.weight", "q_lora_rank hidden_size"},
-    {".self_attn.q_a_layernorm.weight", "q_lora_rank"},
-    {".self_attn.q_b_proj.weight",
-     "num_attention_heads*qk_nope_head_dim+num_attention_heads*qk_rope_head_dim q_lora_rank",
-     kRows},
-    {".self_attn.g_proj.weight", "num_attention_heads*v_head_dim hidden_size", kRows},
-});
+constexpr ParameterRule kKimiK3Gates[] = {
+    {".self_attn.A_log", "linear_attn_config.num_heads", kWhole, "linear_attention"},
+    {".self_attn.g_proj.weight", "linear_width hidden_size", kRows, "linear_attention"},
+    {".self_attn.g_proj.weight", "num_attention_heads*v_head_dim hidden_size", kRows,
+     "full_attention"},
+};
 constexpr auto kKimiK3Rows = spread([] { return std::to_array<ParameterRule>({
     {"model.output_attn_res_norm.weight", "hidden_size"},
     {"model.output_attn_res_proj.weight", "1 hidden_size"},
@@ -137,8 +98,6 @@ constexpr auto kKimiK3Names = spread([] { return std::to_array<NameRule>({
     {"model.layers.{}.mlp_res_{norm,proj}.weight", "blk.{}.ffn_res_score.weight", kProduct},
     {"model.layers.{}.self_attn.g_proj", "blk.{}.ssm_g", kByMixer, Store::kByRules,
      "blk.{}.attn_gate"},
-    {"model.layers.{}.self_attn.q_a_{proj,layernorm}", "blk.{}.attn_q_a{,_norm}"},
-    {"model.layers.{}.self_attn.q_b_proj", "blk.{}.attn_q_b"},
     {"model.layers.{}.block_sparse_moe.routed_expert_{down_proj,norm,up_proj}",
      "blk.{}.ffn_routed_{down,norm,up}"},
 }); });
@@ -173,12 +132,13 @@ constexpr Family kimi_k3(std::span<const KeyRule> keys) {
       .model_types = "kimi_k3",
       .activation = {"situ"},
       .traits = {.text = {.layer_types = {"linear_attention"}}},
-      .names = {kKimiK3Names, kKimiLinearNames, rows::kSparseMoeNames, rows::kSharedMoeNames,
-                rows::kCommonNames},
+      .names = {kKimiK3Names, rows::kDeltaNames, kKimiRouterNames, rows::kSparseMoeNames,
+                rows::kSharedMoeNames, rows::kCommonNames},
       .keys = keys,
       .defaults = kKimiLinearDefaults,
-      .parameters = {rows::kFrame, kKimiK3Delta, kKimiK3Latent, std::span(kKimiLatent).subspan(1),
-                     rows::kMlp, kKimiK3Rows, std::span(kKimiExperts).subspan(5)},
+      .parameters = {rows::kFrame, rows::kDelta, kKimiK3Gates, rows::kLatentQueries,
+                     rows::kDeltaLatent, rows::kMlp, kKimiK3Rows,
+                     std::span(kKimiExperts).subspan(5)},
       .tokenizer = {.ranks = "kimi-k2",
                     .end_of_chat = "[EOS]",
                     .takes_eos_of_config = true,
@@ -218,12 +178,14 @@ const Family kKimiLinear = {
     .architectures = "KimiLinearForCausalLM",
     .model_types = "kimi_linear",
     .traits = {.text = {.layer_types = {"linear_attention"}}},
-    .names = {kKimiLinearNames, rows::kSparseMoeNames, rows::kSharedMoeNames, rows::kCommonNames},
+    .names = {rows::kDeltaNames, kKimiRouterNames, rows::kSparseMoeNames, rows::kSharedMoeNames,
+              rows::kCommonNames},
     .keys = kKimiLinearKeys,
     .keys_around = {.own_spellings = "model_max_length num_experts num_experts_per_token"
                                      " moe_router_activation_func"},
     .defaults = kKimiLinearDefaults,
-    .parameters = {rows::kFrame, kKimiDelta, kKimiLatent, rows::kMlp, kKimiExperts},
+    .parameters = {rows::kFrame, rows::kDelta, kKimiDecay, rows::kDeltaGates, kKimiQueries,
+                   rows::kDeltaLatent, rows::kMlp, kKimiExperts},
     .forms = {.variants = kKimiLinearVariants},
     .tokenizer = {.ranks = "kimi-k2", .end_of_chat = "[EOS]"},
     .graph = {.constants = {{"moe_renormalize", "true"},

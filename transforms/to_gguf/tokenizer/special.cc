@@ -50,6 +50,7 @@ class Specials {
         config_(std::move(config)),
         has_config_(!config_.empty()),
         vocab_size_(wanted.vocab_size),
+        is_after_v050_(wanted.is_after_v050),
         kinds_(wanted.kinds) {
     if (!is_truthy(&tokenizer_)) return;
     bos_ = value("bos_token");
@@ -64,6 +65,9 @@ class Specials {
     for (const JsonValue& step : post_processors(tokenizer_)) {
       const std::string_view type = text_in(step, "type");
       if (type == "RobertaProcessing") roberta(step);
+      if (type == "ByteLevel" && is_after_v050_) {
+        for (const char* kind : {"bos", "eos"}) set_first_flag(kind, false);
+      }
       if (type != "TemplateProcessing") continue;
       single(list_in(step, "single"));
       pair(list_in(step, "pair"));
@@ -74,7 +78,9 @@ class Specials {
     if (!has_config_) return {};
     for (const std::string& kind : kinds_) {
       const JsonValue* flag = member(config_, fmt::format("add_{}_token", kind));
-      if (flag != nullptr && flag->is_boolean()) set_flag(kind, flag->get<bool>());
+      if (flag != nullptr && flag->is_boolean()) {
+        is_after_v050_ ? set_first_flag(kind, *flag == true) : set_flag(kind, *flag == true);
+      }
       const JsonValue* entry = member(config_, fmt::format("{}_token", kind));
       if (entry == nullptr) continue;
       const std::string* text = text_of_token(*entry);
@@ -158,6 +164,10 @@ class Specials {
     }
   }
 
+  void set_first_flag(const std::string& kind, bool on) {
+    if (find_by(flags_, &KindFlag::first, kind) == nullptr) set_flag(kind, on);
+  }
+
   void roberta(const JsonValue& processor) {
     for (const char* kind : {"bos", "eos", "sep"}) set_flag(kind, true);
     const auto first_of = [&](const char* key, const JsonValue& otherwise) {
@@ -225,6 +235,7 @@ class Specials {
   JsonValue config_;
   bool has_config_;
   uint64_t vocab_size_;
+  bool is_after_v050_;
   std::vector<std::string> kinds_;
   JsonValue bos_, cls_, eos_, sep_;  // text, object or null
   JsonValue first_, last_;           // of the template for one text

@@ -21,6 +21,7 @@ struct SpecialsWanted {
   std::vector<std::string> kinds = {"bos", "eos", "unk", "sep", "pad", "cls", "mask"};
   std::vector<std::pair<std::string, uint64_t>> otherwise = {};  // ids of kinds absent in files
   std::string_view named = {};                                   // TokenizerRules::special_tokens
+  bool is_after_v050 = false;                                    // as in TokenizerRules
 };
 
 // Adds ids of special tokens, and flags for those that are added to a text. `tokenizer` is

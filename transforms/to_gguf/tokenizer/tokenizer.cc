@@ -335,7 +335,7 @@ Status add_tokenizer_keys(const Checkpoint& checkpoint, const TokenizerOptions& 
   if (rules.prefers_template_file) chat.converter = chat.source;
   Differences differences{vocabulary.difference, differs_from_source(checkpoint, files, options),
                           chat.differs(), false};
-  SpecialsWanted specials;
+  SpecialsWanted specials{.is_after_v050 = rules.is_after_v050};
   const bool is_bounded = vocabulary.model != "gpt2" && vocabulary.model != "gemma4";
   if (is_bounded) specials.vocab_size = vocabulary.tokens.size();
   if (vocabulary.model == "gpt2") specials.named = rules.special_tokens;

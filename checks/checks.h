@@ -97,6 +97,11 @@ Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const FileMisfit&
 // be applied. Steps that rewrite weights are omitted unless `rewrite_weights` is set.
 std::vector<Fix> fixes(const Diagnosis& diagnosis, bool rewrite_weights);
 
+// llama.cpp answers with texts, embeddings, or the scores of a reranker. Source:
+// include/llama.h (llama_pooling_type), tools/server/README.md.
+enum class GgufAnswer : uint8_t { kTexts, kEmbeddings, kScores };
+GgufAnswer gguf_answer(const Metadata& metadata);
+
 // The shell command that serves `path`, with its projector if a GGUF has one. Both paths are
 // already quoted. Empty for programs that do not serve.
 std::string serve_command(std::string_view profile, const Checkpoint& checkpoint,

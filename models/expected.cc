@@ -274,12 +274,14 @@ uint64_t held_by(const Tensor& tensor) {
 }
 
 void ModelForm::note_experts(std::string_view name) {
-  constexpr std::string_view kExperts = ".mlp.experts.";
+  constexpr std::string_view kExperts = ".experts.", kMlp = ".mlp";
   const size_t at = name.find(kExperts);
   if (at == name.npos) return;
   const bool is_listed = number_after(name.substr(at), kExperts).has_value();
   if (!is_listed && name.find("_proj", at) == name.npos) return;  // a bias of the router
-  (is_listed ? listed : stacked).emplace(name.substr(0, at));
+  std::string_view layer = name.substr(0, at);
+  if (layer.ends_with(kMlp)) layer.remove_suffix(kMlp.size());
+  (is_listed ? listed : stacked).emplace(layer);
 }
 
 ModelForm form_of(const std::vector<Tensor>& tensors) {

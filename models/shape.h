@@ -27,6 +27,7 @@ class Fields {
   // A field may be a list of numbers, one for each layer: the number of `layer` counts; without a
   // layer all must be equal.
   void set_layer(std::optional<uint64_t> layer) { layer_ = layer; }
+  std::optional<uint64_t> layer() const { return layer_; }
   const JsonValue& config() const { return config_; }
   // Its value in config.json, under either name where it has two; nullptr if absent or null.
   const JsonValue* declared(std::string_view field) const;

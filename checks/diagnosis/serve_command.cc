@@ -47,6 +47,16 @@ std::string sglang_command(const Subject& on, const Profile& profile, const std:
          (parser == "hermes" ? " --tool-call-parser qwen" : " --tool-call-parser qwen3_coder");
 }
 
+// The option without which llama.cpp's server answers with texts alone.
+std::string_view option_of_answer(const Checkpoint& checkpoint) {
+  switch (gguf_answer(checkpoint.metadata)) {
+    case GgufAnswer::kTexts: return "";
+    case GgufAnswer::kEmbeddings: return " --embeddings";
+    case GgufAnswer::kScores: return " --reranking";
+  }
+  return "";
+}
+
 // The commands for Ollama, with one name for the model and its Modelfile.
 std::string ollama_command(const Checkpoint& checkpoint, const std::string& path,
                            const std::string& projector) {
@@ -55,14 +65,25 @@ std::string ollama_command(const Checkpoint& checkpoint, const std::string& path
     const bool is_word = std::isalnum(static_cast<unsigned char>(c)) != 0;
     if (!is_word && c != '-' && c != '.' && c != '_') c = '-';
   }
+  const bool is_chatting = gguf_answer(checkpoint.metadata) == GgufAnswer::kTexts;
   return fmt::format(
-      "printf 'FROM %s\\n' {}{}{} > {}.Modelfile && ollama create {} -f {}.Modelfile && "
-      "ollama run {}",
+      "printf 'FROM %s\\n' {}{}{} > {}.Modelfile && ollama create {} -f {}.Modelfile{}",
       checkpoint.is_projector() ? "MODEL.gguf " : "", path,
-      projector.empty() ? projector : " " + projector, name, name, name, name);
+      projector.empty() ? projector : " " + projector, name, name, name,
+      is_chatting ? " && ollama run " + name : "");
 }
 
 }  // namespace
+
+GgufAnswer gguf_answer(const Metadata& metadata) {
+  constexpr uint64_t kNone = 0, kRank = 4;  // llama_pooling_type
+  const std::string name(metadata.architecture());
+  const uint64_t pooling = metadata.find_unsigned(name + ".pooling_type").value_or(kNone);
+  if (pooling == kRank) return GgufAnswer::kScores;
+  const MetaValue* const causal = metadata.find(name + ".attention.causal");
+  const bool is_encoder = causal != nullptr && *causal == MetaValue::boolean(false);
+  return is_encoder || pooling != kNone ? GgufAnswer::kEmbeddings : GgufAnswer::kTexts;
+}
 
 std::string serve_command(std::string_view name, const Checkpoint& checkpoint,
                           const std::string& path, const std::string& projector) {
@@ -76,9 +97,10 @@ std::string serve_command(std::string_view name, const Checkpoint& checkpoint,
     case Program::kSglang: return sglang_command(on, *profile, path);
     case Program::kTensorrt: return fmt::format("trtllm-serve {}", path);
     case Program::kLlamaCpp:
-      return fmt::format("llama-server -m {}{}{}",
+      return fmt::format("llama-server -m {}{}{}{}",
                          checkpoint.is_projector() ? "MODEL.gguf --mmproj " : "", path,
-                         projector.empty() ? projector : " --mmproj " + projector);
+                         projector.empty() ? projector : " --mmproj " + projector,
+                         option_of_answer(checkpoint));
     case Program::kOllama:
       return is_split(checkpoint) ? std::string() : ollama_command(checkpoint, path, projector);
     case Program::kTransformers: return {};

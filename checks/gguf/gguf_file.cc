@@ -12,6 +12,7 @@
 // ".scale" are sound, as llama-quantize writes them; a file in which only some have one has lost
 // the others.
 #include <algorithm>
+#include <ranges>
 
 #include "checks/gguf/gguf_rules.h"
 #include "checks/subject/subject.h"
@@ -26,7 +27,7 @@ constexpr std::string_view kTokenizerModels =
 // Tokenizer models that split text by merges.
 constexpr std::string_view kMergingModels = " gpt2 hybriddna whitespace gemma4 ";
 // Tokenizer models with special rules, which no architecture with a table uses.
-constexpr std::string_view kOtherTokenizers = " bert rwkv plamo2 test ";
+constexpr std::string_view kOtherTokenizers = " rwkv plamo2 test ";
 constexpr uint64_t kMaxBlocks = 512;
 
 bool is_known(const CheckContext& context, std::string_view list, std::string_view word) {
@@ -214,9 +215,19 @@ bool is_nvfp4(const Tensor& tensor) {
   return tensor.codec->scheme == Scheme::kNvfp4 || plain_dtype(*tensor.codec) == Dtype::kNvfp4;
 }
 
+// Whether the architecture has this tensor itself, as Gemma 4's router has scales of its own.
+bool has_row(const GgufArchitecture* rules, std::string_view name) {
+  const std::string_view tail = name.substr(std::min(name.size(), name.find('.', 4)));
+  if (rules == nullptr) return false;
+  return std::ranges::any_of(rules->rows | std::views::join, [&](const GgufRow& row) {
+    return row.name.starts_with("blk.{}") && row.name.substr(6) == tail;
+  });
+}
+
 void check_scales(const CheckContext& context) {
   if (!is_asked(context)) return;
   constexpr std::string_view kScale = ".scale";
+  const GgufArchitecture* const rules = find_gguf_architecture(architecture(context));
   Mismatch bare;
   size_t scaled = 0;
   for (const Tensor& tensor : context.on.checkpoint.tensors) {
@@ -233,7 +244,7 @@ void check_scales(const CheckContext& context) {
     context.report(".scale", bare.text(fmt::format("without one; {} weights have theirs", scaled)));
   }
   for (const Tensor& tensor : context.on.checkpoint.tensors) {
-    if (!tensor.name.ends_with(kScale)) continue;
+    if (!tensor.name.ends_with(kScale) || has_row(rules, tensor.name)) continue;
     const std::string stem = tensor.name.substr(0, tensor.name.size() - kScale.size());
     const Tensor* weight = context.on.tensor(stem + std::string(kWeight));
     if (weight == nullptr) continue;

@@ -91,6 +91,7 @@ bool GgufNumbers::is_recurrent(uint64_t block) const {
 void GgufNumbers::add_file(JsonValue& out) const {
   constexpr std::pair<std::string_view, std::string_view> kKeys[] = {
       {"embd", "embedding_length"},
+      {"context", "context_length"},
       {"expert", "expert_count"},
       {"shared", "expert_shared_count"},
       {"ff_shexp", "expert_shared_feed_forward_length"},
@@ -120,6 +121,8 @@ void GgufNumbers::add_file(JsonValue& out) const {
   for (const auto& [word, key] : kKeys) out[word] = number(key);
   const uint64_t embd = number("embedding_length");
   out["vocab"] = rows_of_vocabulary();
+  out["types"] =
+      checkpoint_.metadata.find_unsigned("tokenizer.ggml.token_type_count").value_or(0);
   out["out"] = number("embedding_length_out", embd);
   const uint64_t latent = std::max(number("moe_latent_size"), number("expert_latent_length"));
   out["latent"] = latent == 0 ? embd : latent;

@@ -55,7 +55,7 @@ void check_ollama_template(const CheckContext& context) {
   const Metadata& metadata = context.on.checkpoint.metadata;
   const std::string_view architecture = metadata.architecture();
   const bool chats = context.on.is_gguf && architecture != "clip" &&
-                     metadata.find(fmt::format("{}.pooling_type", architecture)) == nullptr;
+                     gguf_answer(metadata) == GgufAnswer::kTexts;
   if (!chats || !ollama_family(architecture).renderer.empty()) return;
   const std::string* text = metadata.find_text("tokenizer.chat_template");
   if (text == nullptr || text->empty()) {

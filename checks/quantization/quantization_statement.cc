@@ -45,6 +45,19 @@ void check_object(const CheckContext& context) {
 constexpr std::string_view kStrategies =
     " tensor channel group block token tensor_group attn_head ";
 
+// transformers skips a method that it does not know: codes of another shape than the weights' stop
+// it, and FP8 is read without its scales.
+std::optional<Severity> severity_of_skipped(const CheckContext& context) {
+  if (!context.is(Program::kTransformers)) return {};
+  const auto stores = [&](Form form) {
+    return std::ranges::any_of(context.on.modules, [form](const auto& entry) {
+      return entry.second.weight != nullptr && entry.second.form == form;
+    });
+  };
+  if (stores(Form::kNvfp4)) return Severity::kUnloaded;
+  return stores(Form::kFp8) || stores(Form::kOther) ? Severity::kUnsound : Severity::kWarning;
+}
+
 void check_statement_method(const CheckContext& context) {
   const JsonValue* method = member(statement(context.on), "quant_method");
   if (method == nullptr) return;  // Q05
@@ -52,8 +65,13 @@ void check_statement_method(const CheckContext& context) {
       context.on.quantizations.empty() ? "" : context.on.quantizations[0].method;
   const bool is_known = has_listed(context.profile, "quantization methods", name, true);
   if (method->is_string() && (is_known || name.empty())) return;
-  context.tell("config.json: quantization_config.quant_method", "{}, which {} does not have",
-               method->dump(), context.profile.help);
+  std::optional<Fix> fix;
+  if (context.is(Program::kTransformers) && context.on.is_quantized()) {
+    fix = advised("ckpt convert IN OUT --step dequantize");
+  }
+  context.report("config.json: quantization_config.quant_method",
+                 fmt::format("{}, which {} does not have", method->dump(), context.profile.help),
+                 severity_of_skipped(context), {}, std::move(fix));
 }
 
 // Faults of groups of compressed-tensors: at least one must exist, and each must name its modules.
@@ -185,7 +203,8 @@ void check_layout(const CheckContext& context, const Quantization& declared) {
 constexpr Check kQuantizationStatementChecks[] = {
     {"Q25", "quantization_config is an object", "U: vllm* sglang transformers*, W: tensorrt-llm",
      "'NoneType' object has no attribute 'to_dict'", kTakeConfig, check_object},
-    {"Q26", "the program has the quant_method", "U: vllm*", "Unknown quantization method",
+    {"Q26", "the program has the quant_method", "U: vllm* transformers*",
+     "Unknown quantization method; Unknown quantization type, then a size mismatch",
      "export the model again", check_statement_method},
     {"Q27", "the statement has what its method needs", "U: vllm* sglang, W: tensorrt-llm",
      "Missing 'quant_algo' in quantization config; Cannot find any of [...]; exclude_modules must "

@@ -460,8 +460,11 @@ std::string weights_not_checked(const Subject& on, const Profile& profile) {
     return fmt::format("the weights: this program reads '{}' instead of the files checked here",
                        *other);
   }
-  const bool is_quantized = on.quantization() != nullptr || on.is_quantized();
-  if (profile.program == Program::kTransformers && is_quantized) {
+  const Quantization* const declared = on.quantization();
+  const bool is_quantized = declared != nullptr || on.is_quantized();
+  const bool is_skipped =  // Q26
+      declared != nullptr && !has_listed(profile, "quantization methods", declared->method, true);
+  if (profile.program == Program::kTransformers && is_quantized && !is_skipped) {
     return "the weights: of quantized models this profile reads the configuration and tokenizer";
   }
   const ParameterReport& report = on.parameters;

@@ -21,8 +21,8 @@ std::vector<std::string_view> forms_read(const Subject& on, const Profile& profi
     return split_words(section_with(profile, kSection, name));
   };
   const bool is_wrapper = on.model_class.ends_with("ForConditionalGeneration");
-  if (runs_by_fallback(profile, on.model_class)) {  // of text models alone
-    return is_wrapper ? std::vector<std::string_view>() : listed("(fallback)");
+  if (runs_by_fallback(profile, on.model_class)) {
+    return listed(is_wrapper ? std::string_view(on.model_class) : "(fallback)");
   }
   auto out = listed(on.model_class);
   if (out.empty() && !is_wrapper) {

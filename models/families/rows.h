@@ -195,16 +195,20 @@ inline constexpr auto kNextn = spread([] { return std::to_array<ParameterRule>({
 inline constexpr auto kGemmaLayers = spread([] { return std::to_array<ParameterRule>({
     {"model.embed_tokens.weight",              "vocab_size hidden_size"},
     {"model.norm.weight",                      "hidden_size"},
+    {".{input,post_attention,pre_feedforward,post_feedforward}_layernorm.weight", "hidden_size"},
+}); });
+// Embeddings of every layer, which models without them have a width of 0 for.
+inline constexpr auto kLayerInputs = under("hidden_size_per_layer_input",
+                                           spread([] { return std::to_array<ParameterRule>({
     {"model.embed_tokens_per_layer.weight",
      "vocab_size_per_layer_input num_hidden_layers*hidden_size_per_layer_input"},
     {"model.per_layer_model_projection.weight",
      "num_hidden_layers*hidden_size_per_layer_input hidden_size"},
     {"model.per_layer_projection_norm.weight", "hidden_size_per_layer_input"},
-    {".{input,post_attention,pre_feedforward,post_feedforward}_layernorm.weight", "hidden_size"},
     {".per_layer_input_gate.weight",           "hidden_size_per_layer_input hidden_size"},
     {".per_layer_projection.weight",           "hidden_size hidden_size_per_layer_input"},
     {".post_per_layer_input_norm.weight",      "hidden_size"},
-}); });
+}); }));
 
 // ---- names in GGUF ----------------------------------------------------------------------------
 

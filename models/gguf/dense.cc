@@ -35,10 +35,6 @@ constexpr GgufRow kBiasedFeed[] = {
 constexpr GgufRow kPhi3Rows[] = {
     {"rope_factors_{long,short}.weight", "rot/two", "optional first"},
 };
-constexpr GgufRow kGemma3Rows[] = {
-    {"dense_2.weight", "embd dense_2_out", "optional"},
-    {"dense_3.weight", "dense_3_in embd",  "optional"},
-};
 constexpr GgufRow kGemma4Rows[] = {
     {"per_layer_token_embd.weight", "per_layer*trunk_count vocab", "per_layer"},
     {"per_layer_model_proj.weight", "embd per_layer*trunk_count", "per_layer"},
@@ -56,6 +52,7 @@ constexpr GgufRow kGemma4Rows[] = {
     {"blk.{}.ffn_{gate,up,down}.weight", "embd ff_i"},
     {"blk.{}.ffn_gate_inp.weight",  "embd expert", "routed"},
     {"blk.{}.ffn_gate_inp.scale",   "embd", "routed"},
+    {"blk.{}.ffn_down_exps.scale",  "expert", "routed optional"},
     {"blk.{}.{pre_ffw_norm_2,post_ffw_norm_1,post_ffw_norm_2}.weight", "embd", "routed"},
     {"blk.{}.ffn_{gate,up}_exps",     "embd ff_exp expert", "routed"},
     {"blk.{}.ffn_down_exps.weight",   "ff_exp embd expert", "routed"},
@@ -197,7 +194,8 @@ const GgufArchitecture kDenseArchitectures[] = {
              " attn_logit_softcapping final_logit_softcapping", .graph = "other_values",
      .sliding = Sliding::kAlways, .sliding_pattern = 2},
     {.names = " gemma3 ",
-     .rows = {kFrame, kTiedHead, kGemma3Rows, kNorms, kAttention, kHeadNorms, kOutputNorms, kDense},
+     .rows = {kFrame, kTiedHead, kDenseLayers, kNorms, kAttention, kHeadNorms, kOutputNorms,
+              kDense},
      .keys = "attention.sliding_window attention.sliding_window_pattern rope.freq_base_swa"
              " final_logit_softcapping", .graph = "other_values", .sliding = Sliding::kIfSaid,
      .sliding_pattern = 6},

@@ -10,6 +10,7 @@ namespace ckpt::gguf_rows {
 
 // The tables, by kind of architecture.
 std::span<const GgufArchitecture> dense_architectures();
+std::span<const GgufArchitecture> encoder_architectures();
 std::span<const GgufArchitecture> expert_architectures();
 std::span<const GgufArchitecture> hybrid_architectures();
 
@@ -43,6 +44,11 @@ inline constexpr GgufRow kPostNorms[] = {{"blk.{}.{attn,post_attention}_norm.wei
 inline constexpr GgufRow kWideAttention[] = {
     {"blk.{}.attn_{q,k,v}",       "embd head*k v_gqa v_gqa"},
     {"blk.{}.attn_output.weight", "head*k embd"},
+};
+// Dense layers of sentence-transformers.
+inline constexpr GgufRow kDenseLayers[] = {
+    {"dense_2.weight", "embd dense_2_out", "optional"},
+    {"dense_3.weight", "dense_3_in embd",  "optional"},
 };
 inline constexpr GgufRow kHeadNorms[] = {{"blk.{}.attn_{q,k}_norm.weight", "k"}};
 inline constexpr GgufRow kRope[] = {

@@ -129,7 +129,12 @@ TEST(Doctor, AcceptsSoundModelsInEveryProfile) {
     const auto diagnosis = diagnose(llama(type), {{}, true, {}, nullptr});
     ASSERT_TRUE(diagnosis.has_value());
     EXPECT_EQ(diagnosis->verdicts.size(), 5u);  // current releases; Ollama is checked only for GGUF
-    EXPECT_TRUE(diagnosis->is_good()) << type;
+    for (const Verdict& verdict : diagnosis->verdicts) {
+      // transformers does not know ModelOpt's method.
+      const bool is_skipped =
+          verdict.profile.starts_with("transformers") && std::string_view(type) != "bf16";
+      EXPECT_EQ(verdict.loads && verdict.sound, !is_skipped) << type << " " << verdict.profile;
+    }
   }
 }
 

@@ -34,11 +34,15 @@ llama.llama_set_n_threads.argtypes = [c.c_void_p, c.c_int32, c.c_int32]
 llama.llama_encode.argtypes = [c.c_void_p, Blob]
 llama.llama_model_has_encoder.restype, llama.llama_model_has_encoder.argtypes = c.c_bool, [c.c_void_p]
 llama.llama_model_decoder_start_token.argtypes = [c.c_void_p]
+llama.llama_pooling_type.argtypes = [c.c_void_p]
+llama.llama_set_embeddings.argtypes = [c.c_void_p, c.c_bool]
+llama.llama_get_embeddings_seq.restype, llama.llama_get_embeddings_seq.argtypes = c.POINTER(c.c_float), [c.c_void_p, c.c_int32]
+llama.llama_model_n_embd.argtypes = [c.c_void_p]
 llama.llama_free.argtypes = llama.llama_model_free.argtypes = [c.c_void_p]
 
 
 def logits(path, run=range(40, 56)):
-    """The logits after a run of tokens, as bytes; None when the file is refused."""
+    """The logits after a run of tokens, or its embedding where the file says how to pool, as bytes; None when it is refused."""
     model = llama.llama_model_load_from_file(str(path).encode(), llama.llama_model_default_params())
     if not model:
         return None
@@ -46,6 +50,8 @@ def logits(path, run=range(40, 56)):
     if not context:
         return None
     llama.llama_set_n_threads(context, 1, 1)  # threads that wait for each other take longer on busy cores
+    is_pooled = llama.llama_pooling_type(context) > 0
+    llama.llama_set_embeddings(context, is_pooled)
     if llama.llama_model_has_encoder(model):   # its decoder answers to what the encoder makes of the run
         tokens = (c.c_int32 * len(run))(*run)
         if llama.llama_encode(context, llama.llama_batch_get_one(tokens, len(tokens))) != 0:
@@ -54,8 +60,9 @@ def logits(path, run=range(40, 56)):
     tokens = (c.c_int32 * len(run))(*run)
     if llama.llama_decode(context, llama.llama_batch_get_one(tokens, len(tokens))) != 0:
         return None
-    count = llama.llama_vocab_n_tokens(llama.llama_model_get_vocab(model))
-    out = bytes(c.cast(llama.llama_get_logits(context), c.POINTER(c.c_uint8 * (4 * count))).contents)
+    count = llama.llama_model_n_embd(model) if is_pooled else llama.llama_vocab_n_tokens(llama.llama_model_get_vocab(model))
+    found = llama.llama_get_embeddings_seq(context, 0) if is_pooled else llama.llama_get_logits(context)
+    out = bytes(c.cast(found, c.POINTER(c.c_uint8 * (4 * count))).contents)
     llama.llama_free(context)
     llama.llama_model_free(model)
     return out

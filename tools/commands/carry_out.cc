@@ -61,12 +61,8 @@ std::vector<std::string> usual_program(const Checkpoint& checkpoint) {
 // The program of llama.cpp that runs the model.
 std::string_view gguf_runner(const Checkpoint& checkpoint) {
   const Metadata& metadata = checkpoint.metadata;
-  const std::string name(metadata.architecture());
-  if (has_word("dream llada llada-moe rnd1", name)) return "llama-diffusion-cli";
-  const MetaValue* const causal = metadata.find(name + ".attention.causal");
-  const bool is_encoder = causal != nullptr && *causal == MetaValue::boolean(false);
-  const bool pools = metadata.find(name + ".pooling_type") != nullptr;
-  return is_encoder || pools ? "llama-embedding" : "llama-cli";
+  if (has_word("dream llada llada-moe rnd1", metadata.architecture())) return "llama-diffusion-cli";
+  return gguf_answer(metadata) == GgufAnswer::kTexts ? "llama-cli" : "llama-embedding";
 }
 
 // The command that a person runs next. A GGUF file is run, together with its projector if the plan

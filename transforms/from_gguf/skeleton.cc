@@ -76,44 +76,9 @@ Result<Tensor> without_bytes(const Parameter& parameter, const JsonValue& config
   return out;
 }
 
-// The parameter that to-gguf only renames to `tensor`; nullopt if there is none.
-std::optional<Parameter> renamed_parameter(const Tensor& tensor, const Family& family) {
-  std::vector<std::string> numbers;
-  for (const std::span<const NameRule> list : family.names) {
-    for (const NameRule& rule : list) {
-      if (rule.to.empty() || rule.change != Change::kNone) continue;
-      for (const std::string_view suffix : {"", ".weight", ".bias"}) {
-        if (!tensor.name.ends_with(suffix)) continue;
-        const std::string_view stem(tensor.name.data(), tensor.name.size() - suffix.size());
-        if (!matches_pattern(rule.to, stem, numbers)) continue;
-        const std::string name = fill_in(rule.from, numbers) + std::string(suffix);
-        const std::optional<Match> match = find_name_rule(family, name);
-        const bool is_it =
-            match && match->rule == &rule && gguf_name(rule.to, *match) == tensor.name;
-        if (is_it) return Parameter{name, tensor.shape};
-      }
-    }
-  }
-  return std::nullopt;
-}
-
-// Whether the rows of names give a family's parameters: they do not give those of joined experts.
-bool has_renames_alone(const Family& family) {
-  return std::ranges::none_of(family.names, [](const std::span<const NameRule> list) {
-    return std::ranges::find(list, Change::kExpert, &NameRule::change) != list.end();
-  });
-}
-
 // The file declares differences between layers if a table does not.
 Result<std::vector<Parameter>> parameters_of(const Checkpoint& file, const JsonValue& config,
                                              const Family& family) {
-  if (family.is_partial && has_renames_alone(family)) {
-    std::vector<Parameter> out;
-    for (const Tensor& tensor : file.tensors) {
-      if (auto parameter = renamed_parameter(tensor, family)) out.push_back(std::move(*parameter));
-    }
-    return out;
-  }
   ModelForm form = form_of(file.tensors);
   const std::string nextn = std::string(family.name) + ".nextn_predict_layers";
   // A folder may count such layers without having them, and the file is then as its folder was.
@@ -129,42 +94,6 @@ Result<std::vector<Parameter>> parameters_of(const Checkpoint& file, const JsonV
     if (is_draft) parameter.name.insert(0, family.root);
   }
   return out;
-}
-
-// Checks heads if their size depends on the layer; a partial family's table covers only one size.
-Status check_heads(const Checkpoint& file, const Family& family) {
-  const std::string prefix = std::string(family.name) + ".attention.";
-  const std::string pattern = prefix + "sliding_window_pattern";
-  const MetaArray* sliding = file.metadata.find_array(pattern);
-  if (sliding == nullptr || sliding->numbers.empty()) return {};
-  for (uint64_t layer = 0; layer < sliding->count(); ++layer) {
-    const bool slides = number_at(*sliding, layer) != 0;
-    for (const auto& [name, count] :
-         {std::pair{"attn_q", "head_count"}, std::pair{"attn_k", "head_count_kv"}}) {
-      const Tensor* tensor = file.find_tensor(fmt::format("blk.{}.{}.weight", layer, name));
-      const std::string size = prefix + (slides ? "key_length_swa" : "key_length");
-      const auto heads = number_of_layer(file.metadata.find(prefix + count), layer);
-      const auto values = number_of_layer(file.metadata.find(size), layer);
-      if (tensor == nullptr || !heads || !values) continue;
-      const auto rows = product(std::array{*heads, *values});
-      if (rows && *rows == tensor->rows()) continue;
-      return corrupt("tensor '{}' has {} rows; {}{} and {} give {} heads of {}, as {} has it",
-                     tensor->name, tensor->rows(), prefix, count, size, *heads, *values, pattern);
-    }
-  }
-  return {};
-}
-
-// The skeleton of a partial family has shapes of tensors; checks that the keys agree with them.
-Status check_partial(const Checkpoint& file, const Checkpoint& skeleton, const Family& family,
-                     const Context& context) {
-  CKPT_TRY(check_heads(file, family));
-  CKPT_ASSIGN(Model model, read_model(skeleton));
-  CKPT_ASSIGN(const std::vector<NamedTensor> selected,
-              select_tensors(skeleton, true, model, context.codecs));
-  const auto checked = check_shapes(selected, model);
-  if (checked) return {};
-  return corrupt("the keys contradict the tensors: {}", checked.error().what);
 }
 
 // Limits the work of to-gguf, because a wrong configuration may claim huge sizes. An optional
@@ -368,7 +297,6 @@ Result<Checkpoint> make_skeleton(const Checkpoint& file, const JsonValue& config
     const ByteSource* source = tensor.stored().parts[0][0].source.get();
     return unwanted.contains(source) || (!used.contains(source) && optional.contains(tensor.name));
   });
-  if (family.is_partial) CKPT_TRY(check_partial(file, out, family, context));
   return out;
 }
 

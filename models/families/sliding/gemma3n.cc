@@ -82,7 +82,7 @@ const Family kGemma3n = {
     .defaults = kGemma3nDefaults,
     .rope = {.by_default = R"({"sliding_attention": {"rope_type": "default", "rope_theta": 10000.0},
             "full_attention": {"rope_type": "default", "rope_theta": 1000000.0}})"},
-    .parameters = {rows::kGemmaLayers, kGemma3nRows, rows::kMlp},
+    .parameters = {rows::kGemmaLayers, rows::kLayerInputs, kGemma3nRows, rows::kMlp},
     .forms = {.variants = kGemma3nVariants},
     .tokenizer = {.piece_file = PieceFile::kPreferred, .adds_space_prefix = false},
     .graph = {.constants = {{"altup_coef_clip", "120.0"}, {"altup_correct_scale", "true"}}},

@@ -52,7 +52,9 @@ model.save_pretrained(target)
 # Of files before April 2024. llama.cpp takes rules that are not the model's, and warns; the doctor says that answers are wrong.
 NO_RULES = "the file has no tokenizer.ggml.pre"
 CONVERTER = """
-import importlib.util, os, pathlib, sys
+import importlib.util, os, pathlib, sys, unittest.mock
+for name in ("tokens.tokenizers.base", "tokens.tokenizers.multimodal", "tokens.tokenizers.tekken", "tokens.tokenizers.sentencepiece"):
+    sys.modules["mistral_common." + name] = unittest.mock.MagicMock()  # which one year imports, for models of Mistral's format
 root, folder, out, pre, kind = sys.argv[1:]
 os.environ.pop("NO_LOCAL_GGUF", None)
 sys.path[:0] = [root + "/gguf-py", root]
@@ -63,10 +65,26 @@ sys.argv = [path, "--outfile", out, "--outtype", kind, folder]
 module = importlib.util.module_from_spec(spec)
 sys.modules["converter"] = module
 spec.loader.exec_module(module)
-for name in ("Model", "ModelBase", "TextModel"):
-    if hasattr(getattr(module, name, None), "get_vocab_base_pre"):
-        getattr(module, name).get_vocab_base_pre = lambda self, tokenizer: pre
+for each in (module, sys.modules.get("conversion.base")):
+    for name in ("Model", "ModelBase", "TextModel"):
+        if hasattr(getattr(each, name, None), "get_vocab_base_pre"):
+            getattr(each, name).get_vocab_base_pre = lambda self, tokenizer: pre
 module.main()
+"""
+# Imports once what models and converters need, most of their time; each line is a program and its arguments, run in a copy of the process.
+PROGRAMS = """
+import json, os, sys
+import sentencepiece, torch, transformers
+from transformers import AutoModelForCausalLM, AutoTokenizer
+torch.set_num_threads(1)
+for line in sys.stdin:
+    child = os.fork()
+    if child == 0:
+        program, sys.argv[1:] = json.loads(line)
+        os.dup2(2, 1)
+        exec(program, {"__name__": "__main__"})
+        sys.exit()
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 LIBRARY = """
 import pathlib, sys
@@ -124,8 +142,26 @@ def adapter(ckpt, folder, target):
 
 class Table:
     def __init__(self, lib, ckpt, testdata, sources, python):
-        self.lib, self.ckpt, self.testdata, self.sources, self.python = lib, ckpt, pathlib.Path(testdata), pathlib.Path(sources), python
+        self.lib, self.ckpt, self.testdata, self.sources = lib, ckpt, pathlib.Path(testdata), pathlib.Path(sources)
+        self.models = tempfile.TemporaryDirectory()
+        self.said = pathlib.Path(self.models.name, "said")
+        self.programs = subprocess.Popen([python, "-c", PROGRAMS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.said.open("a"), text=True)
         self.bad, self.counts = [], collections.Counter()
+
+    def program(self, text, *arguments):
+        os.truncate(self.said, 0)
+        self.programs.stdin.write(json.dumps([text, list(map(str, arguments))]) + "\n")
+        self.programs.stdin.flush()
+        return self.programs.stdout.readline() == "0\n"
+
+    def model(self, family):
+        """The folder of a model of the family, made once for all years."""
+        source, folder = self.testdata / "families" / family / "hf", pathlib.Path(self.models.name, family)
+        if not folder.exists():
+            made = folder.with_suffix(".made")
+            as_of_that_year(made if self.program(MODEL, source, made) else source, folder)
+            shutil.rmtree(made, ignore_errors=True)
+        return folder
 
     def run(self, *arguments):
         done = subprocess.run([self.ckpt, *map(str, arguments)], capture_output=True, text=True, errors="replace")
@@ -144,13 +180,11 @@ class Table:
         return path.read_text().strip() if path.exists() else "default"
 
     def file(self, version, family, work, script):
-        source, made = self.testdata / "families" / family / "hf", work / "made"
-        random = subprocess.run([self.python, "-c", MODEL, source, made], capture_output=True).returncode == 0
-        as_of_that_year(made if random else source, work / family)
+        shutil.copytree(self.model(family), work / family)
         root, file = self.sources / f"llama_cpp_python-{version}/vendor/llama.cpp", work / "m.gguf"
         kind = "bf16" if tuple(map(int, version.split("."))) >= (0, 2, 80) else "f32"  # the older ones know no BF16
-        made = subprocess.run([self.python, "-c", CONVERTER, root, work / family, file, script or self.pre(family), kind], capture_output=True)
-        return file if made.returncode == 0 and file.exists() and file.stat().st_size else None
+        made = self.program(CONVERTER, root, work / family, file, script or self.pre(family), kind)
+        return file if made and file.exists() and file.stat().st_size else None
 
     def row(self, version, family, work, script):
         file = self.file(version, family, work, script)
@@ -183,7 +217,7 @@ class Table:
         with tempfile.TemporaryDirectory() as work:
             row = self.row(version, family, pathlib.Path(work), script)
         if row is None:
-            self.counts["not converted then"] += 1
+            self.counts[f"not converted then: {self.said.read_text().strip().splitlines()[-1][:90]}"] += 1
             return
         for command in COMMANDS:
             text = row.get(command)

@@ -105,9 +105,10 @@ ParseKey keys_of_trainers(const AdapterConfig& config) {
   };
 }
 
-// AdaLoRA may take all ranks from a module; nothing is added to its weight then.
+// AdaLoRA may take all ranks from a module, whose factors are then matrices without values; what
+// ZeRO-3 leaves of a parameter has one dimension.
 bool is_pruned(const AdapterConfig& config, const AdapterKey& key, const Tensor& tensor) {
-  return key.part == AdapterPart::kFactor && tensor.values() == 0 &&
+  return key.part == AdapterPart::kFactor && tensor.values() == 0 && tensor.shape.size() > 1 &&
          config.options.contains("init_r");
 }
 
@@ -215,7 +216,10 @@ Status group_by_module(Adapter& adapter, const ParseKey& parse) {
   std::string named, name_of_first;  // the adapter's name, and the first tensor that has one
   for (const Tensor& tensor : adapter.tensors) {
     CKPT_ASSIGN(const AdapterKey key, parse(tensor.name));
-    if (is_pruned(adapter.config, key, tensor)) continue;
+    if (is_pruned(adapter.config, key, tensor)) {
+      if (key.factor == "lora_E") adapter.pruned.add(key.module);
+      continue;
+    }
     CKPT_TRY(check_adapter_tensor(tensor));
     if (named.empty()) std::tie(named, name_of_first) = std::tie(key.adapter, tensor.name);
     if (!key.adapter.empty() && key.adapter != named) {

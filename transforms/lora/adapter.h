@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/counted.h"
 #include "core/base/find.h"
 #include "core/base/regex.h"
 #include "core/model/transform.h"
@@ -191,6 +192,7 @@ struct Adapter {
   std::vector<Tensor> tensors;
   std::vector<AdapterModule> modules;  // by name; point into `tensors`
   AdapterModule shared;                // tensors that all modules use
+  NameCount pruned;                    // modules from which AdaLoRA took all ranks
 
   Adapter() = default;
   Adapter(Adapter&&) = default;

@@ -174,10 +174,11 @@ void note_targets(const Adapter& adapter, const Checkpoint& model, const Context
 Status check_trained_parts(const Adapter& adapter, const Checkpoint& model) {
   for (const auto& [name, rows] : adapter.config.token_rows) {
     const auto has_rows = [&](const AdapterModule& module) {
-      return module.is_called(name) && module.find(AdapterPart::kTokens) != nullptr;
+      return module.owns_rows(name) && module.find(AdapterPart::kTokens) != nullptr;
     };
     if (rows.empty() || std::ranges::any_of(adapter.modules, has_rows)) continue;
-    return corrupt("trainable_token_indices lists rows of '{}'; no tensor has them", name);
+    return corrupt("trainable_token_indices lists rows of '{}'; no tensor has them",
+                   name.empty() ? "embeddings" : name);
   }
   for (const std::string& name : adapter.config.saved) {
     const bool is_tied_head = adapter.config.keeps_tie && is_of_head(name);

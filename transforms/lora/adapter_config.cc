@@ -288,7 +288,7 @@ class AdapterConfigReader {
     constexpr std::string_view kKey = "trainable_token_indices";
     const JsonText* value = known(kKey);
     if (value == nullptr) return {};
-    if (!value->is_object()) return read_wholes(*value, kKey, new_token_rows("embed_tokens"));
+    if (!value->is_object()) return read_wholes(*value, kKey, new_token_rows(""));
     for (const auto& [module, rows] : value->members()) {
       CKPT_TRY(read_wholes(rows, kKey, new_token_rows(module)));
     }

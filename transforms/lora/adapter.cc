@@ -158,7 +158,9 @@ void note_targets(const Adapter& adapter, const Checkpoint& model, const Context
                                  : std::ranges::any_of(ends, [&](const std::string& end) {
                                      return listed.contains(end);
                                    });
-    if (is_listed || may_be_parameter || module.first_factor() == nullptr) continue;
+    // PEFT adapts the head with the embeddings that it is tied to.
+    const bool is_tied_head = adapter.config.keeps_tie && is_of_head(module.name);
+    if (is_listed || may_be_parameter || is_tied_head || module.first_factor() == nullptr) continue;
     unlisted.push_back(module.name);
   }
   if (!unused.empty()) {

@@ -344,7 +344,9 @@ class LoraMerge {
     CKPT_TRY(check_matrix(a));
     CKPT_TRY(check_matrix(b));
     Tensor left = b, right = a;
-    if (is_turned) {
+    if (is_turned && is_embeddings(module)) {
+      std::swap(left, right);  // MLX adds A B to embeddings, and the transpose to linear layers
+    } else if (is_turned) {
       CKPT_ASSIGN(left, transposed_factor(b));
       CKPT_ASSIGN(right, transposed_factor(a));
     }

@@ -51,7 +51,7 @@ model.save_pretrained(target)
 """
 
 NO_RULES = "the file has no tokenizer.ggml.pre"  # of files before April 2024: the way back needs the folder's tokenizer
-ERROR = re.compile(r"^([A-Z])\d\d error", re.M)
+OF_TENSORS = re.compile(r"^(?!T\d\d|G04)[A-Z]\d\d error", re.M)  # an error of the doctor that logits of given tokens can show
 CONVERTER = """
 import importlib.util, os, pathlib, sys, unittest.mock
 for name in ("tokens.tokenizers.base", "tokens.tokenizers.multimodal", "tokens.tokenizers.tekken", "tokens.tokenizers.sentencepiece"):
@@ -198,8 +198,7 @@ class Table:
         folder, found = work / family, self.logits(file)
         row = {"library": found if isinstance(found, str) else "", "show": self.run("show", file)}
         said = subprocess.run([self.ckpt, "doctor", file, "--for", "llama.cpp"], capture_output=True, text=True).stdout
-        says_no = not set(ERROR.findall(said)) <= {"T"}  # logits of given tokens tell nothing of the tokenizer
-        row["doctor"] = "" if says_no == isinstance(found, str) else said.splitlines()[0]
+        row["doctor"] = "" if bool(OF_TENSORS.search(said)) == isinstance(found, str) else said.splitlines()[0]
         row["q8_0"] = self.run("convert", file, work / "q8_0.gguf", "--to", "q8_0", "-q")
         if isinstance(found, str):
             return row

@@ -46,16 +46,27 @@ bool split_the_same(const std::string& a, const std::string& b) {
                     pre_ignores_merges(a) == pre_ignores_merges(b));
 }
 
-// Returns the keys of the file with the types of `made`, and with spaces in added tokens, where the
-// SentencePiece model has U+2581, which converters copied until mid-2024.
+// Returns the keys of the file with the types of `made`, and with its texts where converters of other
+// years wrote others: U+2581 of the SentencePiece model in added tokens, and other names for rows
+// that are no tokens.
 Metadata as_made_now(Metadata file, const Metadata& made) {
   const MetaArray* const types = made.find_array(kTypesKey);
+  const MetaArray* const old_types = file.find_array(kTypesKey);
+  const MetaArray* const made_tokens = made.find_array(kTokensKey);
   const MetaArray* const tokens = file.find_array(kTokensKey);
-  if (types == nullptr || tokens == nullptr || !types->holds_numbers()) return file;
+  for (const MetaArray* each : {types, old_types, made_tokens, tokens}) {
+    if (each == nullptr || each->count() != types->count()) return file;
+  }
+  if (!types->holds_numbers() || !old_types->holds_numbers()) return file;
   MetaArray texts = *tokens;
-  for (size_t id = 0; id < std::min<size_t>(texts.texts.size(), types->count()); ++id) {
-    const bool is_added = number_at(*types, id) == double(TokenType::kUserDefined);
-    if (is_added) texts.texts[id] = with_spaces(texts.texts[id]);
+  for (size_t id = 0; id < std::min(texts.texts.size(), made_tokens->texts.size()); ++id) {
+    const auto has_type = [&](const MetaArray& all, TokenType type) {
+      return number_at(all, id) == double(type);
+    };
+    if (has_type(*types, TokenType::kUserDefined)) texts.texts[id] = with_spaces(texts.texts[id]);
+    if (has_type(*types, TokenType::kUnused) && has_type(*old_types, TokenType::kUnused)) {
+      texts.texts[id] = made_tokens->texts[id];
+    }
   }
   file.set(std::string(kTokensKey), MetaValue::array(std::move(texts)));
   file.set(std::string(kTypesKey), MetaValue::array(*types));

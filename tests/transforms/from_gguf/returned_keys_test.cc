@@ -120,7 +120,7 @@ TEST(ReturnedKeys, FlagsOfTheFileAreInTokenizerJson) {
 
 // Converters copied types, scores and texts from the SentencePiece model until mid-2024.
 TEST(ReturnedKeys, AddedTokensOfAnOlderConverterAreThoseOfTheBase) {
-  const auto folder = testdata("families") / "gemma3" / "hf";
+  const auto folder = testdata("families") / "gemma" / "hf";
   Checkpoint file = micro_file(folder);
   MetaArray types = *file.metadata.find_array("tokenizer.ggml.token_type");
   MetaArray tokens = *file.metadata.find_array("tokenizer.ggml.tokens");
@@ -137,6 +137,8 @@ TEST(ReturnedKeys, AddedTokensOfAnOlderConverterAreThoseOfTheBase) {
     ++spaces;
   }
   ASSERT_EQ(spaces, 1u);
+  ASSERT_EQ(normal.back(), 5);  // a row that is no token
+  tokens.texts.back() = "[PAD1]";
   file.metadata.set("tokenizer.ggml.token_type", MetaValue::array(make_i32_array(normal)));
   file.metadata.set("tokenizer.ggml.scores", MetaValue::array(make_f32_array(scores)));
   file.metadata.set("tokenizer.ggml.tokens", MetaValue::array(tokens));

@@ -46,9 +46,9 @@ bool split_the_same(const std::string& a, const std::string& b) {
                     pre_ignores_merges(a) == pre_ignores_merges(b));
 }
 
-// Returns the keys of the file with the types of `made`, and with its texts where converters of other
-// years wrote others: U+2581 of the SentencePiece model in added tokens, and other names for rows
-// that are no tokens.
+// Returns the keys of the file with the types of `made`, and with its texts where converters of
+// other years wrote others: U+2581 of the SentencePiece model in added tokens, and other names for
+// rows without a token.
 Metadata as_made_now(Metadata file, const Metadata& made) {
   const MetaArray* const types = made.find_array(kTypesKey);
   const MetaArray* const old_types = file.find_array(kTypesKey);

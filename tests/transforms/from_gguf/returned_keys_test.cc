@@ -137,7 +137,7 @@ TEST(ReturnedKeys, AddedTokensOfAnOlderConverterAreThoseOfTheBase) {
     ++spaces;
   }
   ASSERT_EQ(spaces, 1u);
-  ASSERT_EQ(normal.back(), 5);  // a row that is no token
+  ASSERT_EQ(normal.back(), 5);  // a row without a token
   tokens.texts.back() = "[PAD1]";
   file.metadata.set("tokenizer.ggml.token_type", MetaValue::array(make_i32_array(normal)));
   file.metadata.set("tokenizer.ggml.scores", MetaValue::array(make_f32_array(scores)));

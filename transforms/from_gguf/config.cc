@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "core/base/arithmetic.h"
+#include "core/base/numbers.h"
 #include "core/base/words.h"
 #include "transforms/from_gguf/config_fields.h"
 #include "transforms/from_gguf/folder.h"
@@ -56,6 +57,7 @@ class ConfigReader {
     if (context != nullptr && !config_.contains("max_position_embeddings")) {
       config_["max_position_embeddings"] = json_of(*context);
     }
+    take_head_size();
     take_names(dtype);
     add_tensor_fields(file_, family_, layers(), config_);
     for (const char* id : {"bos_token_id", "eos_token_id", "pad_token_id"}) config_[id] = nullptr;
@@ -75,6 +77,15 @@ class ConfigReader {
     return file_.metadata.find(is_general ? std::string(name)
                                           : fmt::format("{}.{}", family_.name, name));
   }
+  // Writes the size of heads that llama.cpp computes, where no key of the family has it and its
+  // class assumes another one.
+  void take_head_size() {
+    const bool is_assumed = std::ranges::any_of(family_.defaults, [](const ClassDefault& row) {
+      return row.field == kHeadSize && number_from<uint64_t>(row.value).has_value();
+    });
+    if (is_assumed && !config_.contains(kHeadSize)) config_[kHeadSize] = head_size();
+  }
+
   // The field among `fields` that the family's class has.
   std::string field_of(std::string_view fields) const {
     const std::vector<std::string_view> words = split_words(fields);

@@ -200,9 +200,9 @@ struct ReturnedKeys {
   std::vector<std::string>
       absent;  // keys of the file that `made` lacks, or has with another pre-tokenizer
   std::vector<std::string> other;  // keys with other values there
-  // How token_type differs. Not in `other`, because converters of different years give tokens
-  // different types.
-  std::string other_types;
+  // How added tokens differ. Not in `other`, because converters of different years give them
+  // different types, scores and spaces.
+  std::string other_added;
   std::string first_difference;    // in `other`: "tokenizer.ggml.eos_token_id: 7 here, 6 there"
 };
 

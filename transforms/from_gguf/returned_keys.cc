@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::string_view kPreKey = "tokenizer.ggml.pre";
 constexpr std::string_view kTypesKey = "tokenizer.ggml.token_type";
+constexpr std::string_view kTokensKey = "tokenizer.ggml.tokens";
 
 bool is_compared(std::string_view key) {
   return key.starts_with("tokenizer.") || key.starts_with("general.sampling.");
@@ -45,6 +46,33 @@ bool split_the_same(const std::string& a, const std::string& b) {
                     pre_ignores_merges(a) == pre_ignores_merges(b));
 }
 
+// Returns the keys of the file with the types of `made`, and with its texts where converters of
+// other years wrote others: U+2581 of the SentencePiece model in added tokens, and other names for
+// rows without a token.
+Metadata as_made_now(Metadata file, const Metadata& made) {
+  const MetaArray* const types = made.find_array(kTypesKey);
+  const MetaArray* const old_types = file.find_array(kTypesKey);
+  const MetaArray* const made_tokens = made.find_array(kTokensKey);
+  const MetaArray* const tokens = file.find_array(kTokensKey);
+  for (const MetaArray* each : {types, old_types, made_tokens, tokens}) {
+    if (each == nullptr || each->count() != types->count()) return file;
+  }
+  if (!types->holds_numbers() || !old_types->holds_numbers()) return file;
+  MetaArray texts = *tokens;
+  for (size_t id = 0; id < std::min(texts.texts.size(), made_tokens->texts.size()); ++id) {
+    const auto has_type = [&](const MetaArray& all, TokenType type) {
+      return number_at(all, id) == double(type);
+    };
+    if (has_type(*types, TokenType::kUserDefined)) texts.texts[id] = with_spaces(texts.texts[id]);
+    if (has_type(*types, TokenType::kUnused) && has_type(*old_types, TokenType::kUnused)) {
+      texts.texts[id] = made_tokens->texts[id];
+    }
+  }
+  file.set(std::string(kTokensKey), MetaValue::array(std::move(texts)));
+  file.set(std::string(kTypesKey), MetaValue::array(*types));
+  return file;
+}
+
 // Uses the pre-tokenizer's name for the folder's rules if they are known, else the file's name.
 Result<Metadata> keys_of(const Checkpoint& file, const Checkpoint& folder, TokenizerOptions options,
                          bool is_own, const Context& context) {
@@ -62,6 +90,7 @@ Result<ReturnedKeys> compare_keys(const Checkpoint& file, const Checkpoint& fold
   ReturnedKeys out;
   CKPT_ASSIGN(out.made, keys_of(file, folder, options, is_own, context));
   CKPT_TRY(add_sampling_keys(folder, out.made));
+  const Metadata now = as_made_now(file.metadata, out.made);
   for (const MetaEntry& entry : file.metadata.entries) {
     if (!is_compared(entry.key)) continue;
     const MetaValue* made = out.made.find(entry.key);
@@ -79,8 +108,8 @@ Result<ReturnedKeys> compare_keys(const Checkpoint& file, const Checkpoint& fold
     }
     const auto difference = key_difference(file.metadata, {entry.key, *made});
     if (!difference) continue;
-    if (entry.key == kTypesKey && !is_own) {
-      out.other_types = *difference;
+    if (!is_own && !key_difference(now, {entry.key, *made})) {
+      if (entry.key == kTypesKey || out.other_added.empty()) out.other_added = *difference;
       continue;
     }
     if (out.other.empty()) out.first_difference = fmt::format("{}: {}", entry.key, *difference);
@@ -109,9 +138,9 @@ Result<ReturnedKeys> find_returned_keys(const Checkpoint& file, const Checkpoint
 }
 
 void note_lost_keys(const ReturnedKeys& keys, const Context& context) {
-  if (!keys.other_types.empty()) {
-    context.note("the tokenizer is the folder's, though the file has other types of its tokens: {}",
-                 keys.other_types);
+  if (!keys.other_added.empty()) {
+    context.note("the tokenizer is the folder's; the file describes added tokens differently: {}",
+                 keys.other_added);
   }
   std::vector<std::string> lost = keys.other;
   lost.insert(lost.end(), keys.absent.begin(), keys.absent.end());

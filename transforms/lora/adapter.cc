@@ -105,9 +105,10 @@ ParseKey keys_of_trainers(const AdapterConfig& config) {
   };
 }
 
-// AdaLoRA may take all ranks from a module; nothing is added to its weight then.
+// AdaLoRA may take all ranks from a module, whose factors are then matrices without values; what
+// ZeRO-3 leaves of a parameter has one dimension.
 bool is_pruned(const AdapterConfig& config, const AdapterKey& key, const Tensor& tensor) {
-  return key.part == AdapterPart::kFactor && tensor.values() == 0 &&
+  return key.part == AdapterPart::kFactor && tensor.values() == 0 && tensor.shape.size() > 1 &&
          config.options.contains("init_r");
 }
 
@@ -157,7 +158,9 @@ void note_targets(const Adapter& adapter, const Checkpoint& model, const Context
                                  : std::ranges::any_of(ends, [&](const std::string& end) {
                                      return listed.contains(end);
                                    });
-    if (is_listed || may_be_parameter || module.first_factor() == nullptr) continue;
+    // PEFT adapts the head with the embeddings that it is tied to.
+    const bool is_tied_head = adapter.config.keeps_tie && is_of_head(module.name);
+    if (is_listed || may_be_parameter || is_tied_head || module.first_factor() == nullptr) continue;
     unlisted.push_back(module.name);
   }
   if (!unused.empty()) {
@@ -173,10 +176,11 @@ void note_targets(const Adapter& adapter, const Checkpoint& model, const Context
 Status check_trained_parts(const Adapter& adapter, const Checkpoint& model) {
   for (const auto& [name, rows] : adapter.config.token_rows) {
     const auto has_rows = [&](const AdapterModule& module) {
-      return module.is_called(name) && module.find(AdapterPart::kTokens) != nullptr;
+      return module.owns_rows(name) && module.find(AdapterPart::kTokens) != nullptr;
     };
     if (rows.empty() || std::ranges::any_of(adapter.modules, has_rows)) continue;
-    return corrupt("trainable_token_indices lists rows of '{}'; no tensor has them", name);
+    return corrupt("trainable_token_indices lists rows of '{}'; no tensor has them",
+                   name.empty() ? "embeddings" : name);
   }
   for (const std::string& name : adapter.config.saved) {
     const bool is_tied_head = adapter.config.keeps_tie && is_of_head(name);
@@ -215,7 +219,10 @@ Status group_by_module(Adapter& adapter, const ParseKey& parse) {
   std::string named, name_of_first;  // the adapter's name, and the first tensor that has one
   for (const Tensor& tensor : adapter.tensors) {
     CKPT_ASSIGN(const AdapterKey key, parse(tensor.name));
-    if (is_pruned(adapter.config, key, tensor)) continue;
+    if (is_pruned(adapter.config, key, tensor)) {
+      if (key.factor == "lora_E") adapter.pruned.add(key.module);
+      continue;
+    }
     CKPT_TRY(check_adapter_tensor(tensor));
     if (named.empty()) std::tie(named, name_of_first) = std::tie(key.adapter, tensor.name);
     if (!key.adapter.empty() && key.adapter != named) {

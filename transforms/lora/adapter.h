@@ -12,8 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/counted.h"
 #include "core/base/find.h"
 #include "core/base/regex.h"
+#include "core/model/tensor_names.h"
 #include "core/model/transform.h"
 
 namespace ckpt {
@@ -114,7 +116,7 @@ struct AdapterConfig {
   bool keeps_tie = false;                                // ensure_weight_tying
   std::optional<double> own_scale;                       // of MLX, and of other methods: no alpha
   std::vector<uint64_t> layers;                          // layers_to_transform; empty: all
-  // Rows that trainable_token_indices names, by the last words of their module.
+  // Rows that trainable_token_indices names, by the last words of their module; "": the embeddings.
   std::vector<std::pair<std::string, std::vector<uint64_t>>> token_rows;
   std::vector<std::string> parameters;   // target_parameters
   std::vector<std::string> saved;        // modules_to_save
@@ -182,6 +184,10 @@ struct AdapterModule {
   bool is_called(std::string_view words) const {
     return name == words || name.ends_with(fmt::format(".{}", words));
   }
+  // Whether rows of AdapterConfig::token_rows are its own.
+  bool owns_rows(std::string_view words) const {
+    return words.empty() ? is_of_embeddings(name) : is_called(words);
+  }
 };
 
 struct Adapter {
@@ -191,6 +197,7 @@ struct Adapter {
   std::vector<Tensor> tensors;
   std::vector<AdapterModule> modules;  // by name; point into `tensors`
   AdapterModule shared;                // tensors that all modules use
+  NameCount pruned;                    // modules from which AdaLoRA took all ranks
 
   Adapter() = default;
   Adapter(Adapter&&) = default;

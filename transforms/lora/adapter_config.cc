@@ -162,6 +162,10 @@ class AdapterConfigReader {
     CKPT_TRY(read_flag("use_dora", out_.has_magnitudes));
     CKPT_TRY(read_flag("ensure_weight_tying", out_.keeps_tie));
     CKPT_TRY(read_flag("lora_bias", out_.has_biases));
+    if (root_.find_text("fine_tune_type") == "full") {  // of MLX: tensors that replace the model's
+      out_.own_scale = 1;
+      return {};
+    }
     if (const JsonText* mlx = known("lora_parameters")) {
       return mlx->is_object() ? read_mlx(*mlx) : wrong("lora_parameters", "an object");
     }
@@ -213,7 +217,7 @@ class AdapterConfigReader {
     }
     const std::string kind = root_.find_text("fine_tune_type").value_or("lora");
     if (kind != "lora" && kind != "dora") {
-      return unsupported("fine_tune_type is '{}'; expected lora or dora", kind);
+      return unsupported("fine_tune_type is '{}'; expected lora, dora or full", kind);
     }
     if (known("fine_tune_type") != nullptr) out_.has_magnitudes = kind == "dora";
     const AdapterConfigReader inner(mlx);
@@ -288,7 +292,7 @@ class AdapterConfigReader {
     constexpr std::string_view kKey = "trainable_token_indices";
     const JsonText* value = known(kKey);
     if (value == nullptr) return {};
-    if (!value->is_object()) return read_wholes(*value, kKey, new_token_rows("embed_tokens"));
+    if (!value->is_object()) return read_wholes(*value, kKey, new_token_rows(""));
     for (const auto& [module, rows] : value->members()) {
       CKPT_TRY(read_wholes(rows, kKey, new_token_rows(module)));
     }

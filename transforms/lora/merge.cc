@@ -99,7 +99,11 @@ class LoraMerge {
       CKPT_TRY(apply(module));
     }
     if (tied_head != nullptr) CKPT_TRY(apply_to_embeddings(*tied_head));
-    if (weights_.added() + replaced_ == 0) return no_effect(absent_);
+    if (weights_.added() + replaced_ + adapter_.pruned.count() == 0) return no_effect(absent_);
+    if (adapter_.pruned.count() > 0) {
+      context_.note("lora: all ranks of {} are pruned (the first: '{}')",
+                    counted(adapter_.pruned.count(), "module"), adapter_.pruned.first());
+    }
     note_unknown_order();
     if (absent_.count() > 0) {
       context_.note("lora: {}, because the model has no tower",
@@ -340,7 +344,9 @@ class LoraMerge {
     CKPT_TRY(check_matrix(a));
     CKPT_TRY(check_matrix(b));
     Tensor left = b, right = a;
-    if (is_turned) {
+    if (is_turned && is_embeddings(module)) {
+      std::swap(left, right);  // MLX adds A B to embeddings, and the transpose to linear layers
+    } else if (is_turned) {
       CKPT_ASSIGN(left, transposed_factor(b));
       CKPT_ASSIGN(right, transposed_factor(a));
     }

@@ -81,7 +81,7 @@ class GrownVocabulary {
   Result<std::optional<Tensor>> with_tokens(const AdapterModule& module, const Tensor& weight,
                                             const Tensor& tokens) const {
     const auto list = std::ranges::find_if(
-        adapter_.config.token_rows, [&](const auto& each) { return module.is_called(each.first); });
+        adapter_.config.token_rows, [&](const auto& each) { return module.owns_rows(each.first); });
     if (list == adapter_.config.token_rows.end()) return std::nullopt;
     const std::vector<uint64_t>& listed = list->second;
     if (listed.size() != tokens.rows() || std::ranges::max(listed) < old_rows_) return std::nullopt;
@@ -157,7 +157,7 @@ class GrownVocabulary {
 Result<std::vector<uint64_t>> trained_rows(const AdapterConfig& config, const AdapterModule& module,
                                            const Tensor& values) {
   for (const auto& [name, rows] : config.token_rows) {
-    if (!module.is_called(name)) continue;
+    if (!module.owns_rows(name)) continue;
     if (rows.size() == values.rows()) return rows;
     return corrupt("tensor '{}': {} rows; trainable_token_indices lists {}", values.name,
                    values.rows(), rows.size());

@@ -118,6 +118,42 @@ TEST(ReturnedKeys, FlagsOfTheFileAreInTokenizerJson) {
   EXPECT_FALSE(prefixed.lists("tokenizer.ggml.add_space_prefix"));  // it comes back
 }
 
+// Converters copied types, scores and texts from the SentencePiece model until mid-2024.
+TEST(ReturnedKeys, AddedTokensOfAnOlderConverterAreThoseOfTheBase) {
+  const auto folder = testdata("families") / "gemma" / "hf";
+  Checkpoint file = micro_file(folder);
+  MetaArray types = *file.metadata.find_array("tokenizer.ggml.token_type");
+  MetaArray tokens = *file.metadata.find_array("tokenizer.ggml.tokens");
+  std::vector<int32_t> normal;
+  std::vector<float> scores;
+  size_t spaces = 0;
+  for (size_t id = 0; id < tokens.texts.size(); ++id) {
+    const bool is_added = number_at(types, id) == 4;  // user-defined
+    normal.push_back(is_added ? 1 : static_cast<int32_t>(number_at(types, id)));
+    scores.push_back(is_added ? 0 : static_cast<float>(number_at(
+                                        *file.metadata.find_array("tokenizer.ggml.scores"), id)));
+    if (!is_added || tokens.texts[id] != "  ") continue;
+    tokens.texts[id] = "\u2581\u2581";
+    ++spaces;
+  }
+  ASSERT_EQ(spaces, 1u);
+  ASSERT_EQ(normal.back(), 5);  // a row without a token
+  tokens.texts.back() = "[PAD1]";
+  file.metadata.set("tokenizer.ggml.token_type", MetaValue::array(make_i32_array(normal)));
+  file.metadata.set("tokenizer.ggml.scores", MetaValue::array(make_f32_array(scores)));
+  file.metadata.set("tokenizer.ggml.tokens", MetaValue::array(tokens));
+  Options base;
+  base.add("base", folder.string());
+  const ReturnedFile made = returned_file(file, base);
+  ASSERT_TRUE(made.folder.has_value()) << made.folder.error().text();
+  EXPECT_TRUE(std::ranges::any_of(made.notes, [](const std::string& note) {
+    return note.find("the file describes added tokens differently") != note.npos;
+  }));
+  tokens.texts[300] = "another";
+  file.metadata.set("tokenizer.ggml.tokens", MetaValue::array(tokens));
+  EXPECT_FALSE(returned_file(std::move(file), base).folder.has_value());
+}
+
 TEST(ReturnedKeys, KeysOfSamplingComeBack) {
   Checkpoint file = micro_file_with("general.sampling.temp", MetaValue::f32(0.1));
   file.metadata.set("general.sampling.mirostat", MetaValue::i32(2));

@@ -207,12 +207,10 @@ void check_forced_plain(const CheckContext& context) {
     hint += hint.empty() ? modules->hint : modules->hint.substr(kAgain.size());
   }
   if (found.count == 0) return;
-  std::optional<Fix> fix;
-  if (!hint.empty()) fix = advised(hint, true);
   context.report(found.first,
                  fmt::format("{}; this server runs {} in BF16 alone",
                              found.text_at_first("quantized"), fmt::join(called, " and ")),
-                 {}, symptom, std::move(fix));
+                 {}, symptom, advised(hint, true));
 }
 
 // The loader calls a method that no quantization has. Source: SGLang 0.5.12
@@ -323,7 +321,7 @@ constexpr Check kServedChecks[] = {
      "Detected some but not all shards of ... are quantized", "{again}", check_shards,
      "serving-config"},
     {"Q14", "modules that only run in BF16 are not quantized", "U: vllm* sglang",
-     "assert param_data.shape == loaded_weight.shape", "{again} --preset mlp-only",
+     "assert param_data.shape == loaded_weight.shape", "{again} --keep PATTERN",
      check_forced_plain},
     {"Q33", "the class reads quantized weights", "U: sglang",
      "'ModelOptFp4Config' object has no attribute 'get_cache_scale'",

@@ -418,32 +418,27 @@ std::optional<PlainModules> forced_plain(const Subject& on, const Profile& profi
       "KeyError: '...input_scale'; There is no module or parameter named '...input_scale'";
   const Quantization* declared = on.quantization();
   if (declared == nullptr) return std::nullopt;
+  const bool is_modelopt = declared->method.starts_with("modelopt");
+  const bool is_fp4 = declared->algo.find("FP4") != declared->algo.npos;
   const bool is_indexer = names_any(name, {".indexer.wk", ".indexer.weights_proj"});
-  if (is_indexer && declared->method.starts_with("modelopt") &&
-      profile.does("join_indexer_in_floats")) {
+  if (is_indexer && is_modelopt && profile.does("join_indexer_in_floats")) {
     return PlainModules{"two matrices of the indexer of sparse attention, as one,", kNoScale,
                         "{again} --keep '*.indexer.wk' --keep '*.indexer.weights_proj'"};
   }
-  const bool is_modelopt = declared->method.starts_with("modelopt");
-  const bool is_fp4 = declared->algo.find("FP4") != declared->algo.npos;
-  const std::pair<std::string_view, bool> lists[] = {{"parts in floats", true},
-                                                     {"parts in floats with ModelOpt", is_modelopt},
-                                                     {"parts in floats with FP4", is_fp4}};
-  for (const auto& [list, is_of_method] : lists) {
-    for (const std::string* type : {&on.text_type, &on.model_type}) {
-      for (std::string_view on_disk : listed_for(profile, list, *type)) {
-        const std::string_view part = take_word(on_disk, '=');
-        if (!is_of_method || name.find(part) == name.npos) continue;
-        if (on_disk.empty()) on_disk = part;
-        return PlainModules{fmt::format("'*{}*'", on_disk), kNoScale,
-                            fmt::format("{{again}} --keep '*{}*'", on_disk)};
-      }
+  for (const std::string* type : {&on.text_type, &on.model_type}) {
+    for (std::string_view on_disk : listed_for(profile, "parts in floats", *type)) {
+      std::string_view method = on_disk;
+      on_disk = take_word(method, '@');
+      const std::string_view part = take_word(on_disk, '=');
+      const bool is_of_method = method.empty() || (method == "fp4" && is_fp4) ||
+                                (method == "modelopt" && is_modelopt);
+      if (!is_of_method || name.find(part) == name.npos) continue;
+      if (on_disk.empty()) on_disk = part;
+      return PlainModules{fmt::format("'*{}*'", on_disk), kNoScale,
+                          fmt::format("{{again}} --keep '*{}*'", on_disk)};
     }
   }
-  const bool is_kept =
-      is_fp4 && has_listed(profile, "attention in floats with FP4", on.text_type, false);
-  if (!is_kept || !names_any(name, {".linear_attn.", ".self_attn."})) return std::nullopt;
-  return PlainModules{"the attention", {}, {}};
+  return std::nullopt;
 }
 
 ServedModules served_modules(const Subject& on, const Profile& profile) {

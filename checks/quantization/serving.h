@@ -26,9 +26,9 @@ ServedModules served_modules(const Subject& on, const Profile& profile);
 
 // Modules that a server always runs unquantized.
 struct PlainModules {
-  std::string called;   // a noun for findings: "the attention"
-  std::string symptom;  // empty: that of the check
-  std::string hint;     // empty: that of the check
+  std::string called;   // for findings: "'*.self_attn.*'"
+  std::string symptom;
+  std::string hint;
 };
 // Returns nullopt if the server may quantize `name`.
 std::optional<PlainModules> forced_plain(const Subject& on, const Profile& profile,

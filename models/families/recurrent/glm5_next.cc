@@ -5,6 +5,7 @@
 // Sources: llama.cpp conversion/glm.py (Glm5NextModel) of a release after v0.5.0; transformers
 // models/glm5_next. The class reads the dense layers from a list, the converter from a number.
 #include "models/families/recurrent/delta_rows.h"
+#include "models/shape.h"
 
 namespace ckpt {
 namespace {

@@ -5,6 +5,7 @@
 // stored as they are; the gate and up of experts stay one tensor; fields of full attention are
 // global_head_dim and num_global_key_value_heads, or in per_layer_config.
 #include "models/families/rows.h"
+#include "models/shape.h"
 
 namespace ckpt {
 namespace {

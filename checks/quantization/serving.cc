@@ -434,7 +434,7 @@ std::optional<PlainModules> forced_plain(const Subject& on, const Profile& profi
                                 (method == "modelopt" && is_modelopt);
       if (!is_of_method || name.find(part) == name.npos) continue;
       if (on_disk.empty()) on_disk = part;
-      return PlainModules{fmt::format("'*{}*'", on_disk), kNoScale,
+      return PlainModules{fmt::format("'*{}*'", on_disk), method == "fp4" ? "" : kNoScale,
                           fmt::format("{{again}} --keep '*{}*'", on_disk)};
     }
   }

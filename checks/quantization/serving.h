@@ -27,7 +27,7 @@ ServedModules served_modules(const Subject& on, const Profile& profile);
 // Modules that a server always runs unquantized.
 struct PlainModules {
   std::string called;   // for findings: "'*.self_attn.*'"
-  std::string symptom;
+  std::string symptom;  // empty: that of the check
   std::string hint;
 };
 // Returns nullopt if the server may quantize `name`.

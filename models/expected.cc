@@ -72,7 +72,7 @@ class Expansion {
     for (const auto& list : configs_.rules.parameters) {
       for (const ParameterRule& rule : list) CKPT_TRY(add_text(rule));
     }
-    if (form_.has_mtp && !configs_.rules.has_nextn) CKPT_TRY(add_mtp());
+    if (form_.has_mtp && !configs_.rules.drafts.are_behind) CKPT_TRY(add_mtp());
     return std::move(out_);
   }
 
@@ -81,7 +81,7 @@ class Expansion {
     const Fields all(configs_.text, configs_.defaults.defaults, configs_.rules.defaults,
                      ReadBy::kAll);
     uint64_t drafts = 0;
-    if (form_.has_mtp && configs_.rules.has_nextn) {
+    if (form_.has_mtp && configs_.rules.drafts.are_behind) {
       CKPT_SET(drafts, all.count_or_zero(kNextnCountField));
       CKPT_TRY(check_layers(kNextnCountField, drafts));
     }

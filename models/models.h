@@ -298,6 +298,7 @@ struct FamilySizes {
 // Layers for multi-token prediction.
 struct FamilyDrafts {
   bool are_outside = false;      // mtp.* may exist outside the model; they become layers
+  bool are_behind = false;       // num_nextn_predict_layers may stand behind the last layer
   std::string_view layers = {};  // in front of the number of one
   NextnLayers nextn = NextnLayers::kUnknown;
 };
@@ -352,7 +353,6 @@ struct Family {
   FamilyRope rope = {};
   RowLists<ParameterRule> parameters = {};  // of the text part
   bool is_partial = false;  // shapes of some parameters are compared, nothing is missed
-  bool has_nextn = false;   // num_nextn_predict_layers may stand behind the last
   // Names of tensors: `root` is in front of those of the model's body, and `layers` behind it, in
   // front of a layer's number. Files may have `prefixes`, between spaces, in front of all that;
   // tables omit them. has_bare_names: files may omit `root`.

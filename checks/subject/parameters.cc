@@ -243,7 +243,7 @@ class Comparison {
       out.note_experts(name);
       has_tower_ |= is_wrapper && names_.is_in_tower(name);
       out.has_mtp |= out_.table->drafts.are_outside && name.starts_with("mtp.");
-      out_.has_nextn |= out_.table->has_nextn && on_.layers() &&
+      out_.has_nextn |= out_.table->drafts.are_behind && on_.layers() &&
                         number_after(name, "model.layers.") >= *on_.layers();
     }
     out.has_mtp |= out_.has_nextn;

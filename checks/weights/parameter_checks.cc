@@ -296,7 +296,7 @@ bool is_passed_over(const CheckContext& context, const ExtraTensor& extra) {
   const Subject& on = context.on;
   const uint64_t first = on.layers().value_or(UINT64_MAX);
   const uint64_t count = whole(on.text_field(kNextnCountField)).value_or(0);
-  const bool may_be_draft = extra.is_beyond && on.parameters.table->has_nextn;
+  const bool may_be_draft = extra.is_beyond && on.parameters.table->drafts.are_behind;
   if (may_be_draft && has_layer_in(extra.name, first, count)) return true;
   if (extra.name.starts_with("lm_head.") && is_head_skipped(context)) return true;
   const auto skipped = listed_for(context.profile, "names passed over", ruling_type(context));
@@ -414,7 +414,9 @@ void check_draft_layers(const CheckContext& context) {
   const uint64_t declared = whole(on.text_field(field)).value_or(0);
   const bool is_mtp_there = std::ranges::any_of(
       on.checkpoint.tensors, [](const Tensor& tensor) { return tensor.name.starts_with("mtp."); });
-  if (declared == 0 || (is_mtp ? is_mtp_there : !table->has_nextn || on.parameters.has_nextn)) {
+  const bool is_there =
+      is_mtp ? is_mtp_there : !table->drafts.are_behind || on.parameters.has_nextn;
+  if (declared == 0 || is_there) {
     return;
   }
   const uint64_t first = on.layers().value_or(0);

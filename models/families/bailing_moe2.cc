@@ -66,8 +66,7 @@ const Family kBailingMoe2 = {
     .defaults = kBailingDefaults,
     .parameters = {kBailingLayer, rows::kMlp, rows::kExpertProjections, rows::kSharedExperts,
                    kBailingNextn},
-    .has_nextn = true,
-    .drafts = {.nextn = NextnLayers::kKept},
+    .drafts = {.are_behind = true, .nextn = NextnLayers::kKept},
 };
 
 }  // namespace ckpt

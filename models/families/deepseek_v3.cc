@@ -355,8 +355,7 @@ constexpr Family kLatentV3 = with_latents({
                         .only_in_transformers = {"_proj.bias", "_mqa.bias"}}},
     .defaults = kDeepseekV3Defaults,
     .parameters = kDeepseekV3Rules,
-    .has_nextn = true,
-    .drafts = {.nextn = NextnLayers::kLeftOut},
+    .drafts = {.are_behind = true, .nextn = NextnLayers::kLeftOut},
     .tokenizer = {.ranks = "kimi-k2"},
 });
 
@@ -390,8 +389,7 @@ const Family kGlm4MoeLite = with_latents({
     .keys_around = {.more = kGlm4MoeLiteKeys},
     .defaults = kGlm4MoeLiteDefaults,
     .parameters = kDeepseekV3Rules,
-    .has_nextn = true,
-    .drafts = {.nextn = NextnLayers::kKept},
+    .drafts = {.are_behind = true, .nextn = NextnLayers::kKept},
     .tokenizer = kGlmTokenizer,
 });
 
@@ -406,8 +404,7 @@ const Family kGlmMoeDsa = with_latents({
     .defaults = kGlmMoeDsaDefaults,
     .parameters = {rows::kFrame, kMlaAttention, kDsaIndexer, rows::kMlp, rows::kRoutedExperts,
                    rows::kNextn},
-    .has_nextn = true,
-    .drafts = {.nextn = NextnLayers::kKept},
+    .drafts = {.are_behind = true, .nextn = NextnLayers::kKept},
     .tokenizer = kGlmTokenizer,
 });
 
@@ -435,8 +432,7 @@ const Family kDeepseekV32 = with_latents({
     .defaults = kDeepseekV32Defaults,
     .parameters = {rows::kFrame, kMlaAttention, kDsaIndexer, rows::kMlp, rows::kRoutedExperts,
                    rows::kNextn},
-    .has_nextn = true,
-    .drafts = {.nextn = NextnLayers::kKept},
+    .drafts = {.are_behind = true, .nextn = NextnLayers::kKept},
 });
 
 const Family kYoutu = with_latents({

@@ -129,8 +129,7 @@ const Family kGlmOcr = {
     .keys = kGlmOcrKeys,
     .defaults = kGlmOcrDefaults,
     .parameters = {rows::kFrame, rows::kAttention, kGlm4Norms, kGlm4Mlp},
-    .has_nextn = true,
-    .drafts = {.nextn = NextnLayers::kKept},
+    .drafts = {.are_behind = true, .nextn = NextnLayers::kKept},
     .tokenizer = {.special_tokens = kGlm4Tokens},
 };
 
@@ -160,8 +159,7 @@ const Family kGlm4Moe = {
     .defaults = kGlm4MoeDefaults,
     .parameters = {rows::kFrame, rows::kAttention, kGlm4MoeNorms, rows::kQkvAttentionBias,
                    rows::kMlp, rows::kRoutedExperts, rows::kNextn},
-    .has_nextn = true,
-    .drafts = {.nextn = NextnLayers::kKept},
+    .drafts = {.are_behind = true, .nextn = NextnLayers::kKept},
     .tokenizer = kGlmTokenizer,
 };
 

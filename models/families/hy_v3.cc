@@ -57,8 +57,7 @@ const Family kHyV3 = {
     .defaults = kHyV3Defaults,
     .parameters = {rows::kFrame, rows::kAttention, rows::kAttentionNorms, rows::kAttentionBias,
                    rows::kMlp, rows::kExpertProjections, kHyV3Experts, kHyV3Nextn},
-    .has_nextn = true,
-    .drafts = {.nextn = NextnLayers::kKept},
+    .drafts = {.are_behind = true, .nextn = NextnLayers::kKept},
 };
 
 }  // namespace ckpt

@@ -66,7 +66,7 @@ std::vector<std::string> differences(const Family& family, const std::set<std::s
   model.format = "safetensors";
   model.set_document("config.json", config.dump());
   ModelForm form;
-  form.has_mtp = family.drafts.are_outside || family.has_nextn;
+  form.has_mtp = family.drafts.are_outside || family.drafts.are_behind;
   for (const char* layer : {"model.layers.0", "model.layers.1", "model.layers.2", "mtp.layers.0"}) {
     (stacked.contains(layer) ? form.stacked : form.listed).insert(layer);
   }
@@ -89,7 +89,7 @@ TEST(SpelledNames, EachLayerMayHoldItsExpertsStackedOrOneByOne) {
   for (const Family* family : families()) {
     if (!stacks_experts(*family) || family->is_partial) continue;
     ++families_seen;
-    const std::string draft = family->has_nextn ? "model.layers.2" : "mtp.layers.0";
+    const std::string draft = family->drafts.are_behind ? "model.layers.2" : "mtp.layers.0";
     for (const bool is_draft_stacked : {false, true}) {
       for (const std::set<std::string>& main :
            {std::set<std::string>{}, std::set<std::string>{"model.layers.0"},

@@ -109,9 +109,11 @@ const Family kMimo2 = {
     .defaults = kMimoDefaults,
     .parameters = {kMimoFrame, kMimoLayer, rows::kMlp, std::span(rows::kRoutedExperts).first(7),
                    kMimoNextn},
-    .has_nextn = true,
     .forms = {.variants = kMimoVariants},
-    .drafts = {.are_outside = true, .layers = "mtp.layers.", .nextn = NextnLayers::kKept},
+    .drafts = {.are_outside = true,
+               .are_behind = true,
+               .layers = "mtp.layers.",
+               .nextn = NextnLayers::kKept},
     .graph = {.constants = {{"add_full_attention_sink_bias", "false"}, {"norm_topk_prob", "true"}},
               .add_fields = add_mimo_fields},
 };

@@ -403,6 +403,12 @@ std::optional<ResolvedModel> resolve_keys(const Metadata& metadata,
 
 }  // namespace
 
+std::optional<uint64_t> layer_count(const JsonValue& config) {
+  if (const JsonValue* count = known(config, "num_hidden_layers")) return whole(*count);
+  const JsonValue& types = list_in(config, "layers_block_type");
+  return types.empty() ? std::nullopt : std::optional<uint64_t>(types.size());
+}
+
 const JsonValue* find_text_config(const JsonValue& root) {
   for (const std::string_view key : kTextParts) {
     if (const JsonValue* found = known(root, key); found != nullptr && found->is_object())

@@ -475,6 +475,10 @@ struct HeadTies {
 };
 HeadTies head_ties(const JsonValue& config);
 
+// The layers of the text part `config`. Without the number there is one for each entry of
+// layers_block_type, which is all that transformers 5 saves of Nemotron-H.
+std::optional<uint64_t> layer_count(const JsonValue& config);
+
 // A number made of fields, as in a shape: "kv_lora_rank+qk_rope_head_dim". Fails: kCorrupt: a field
 // that neither config.json nor its class has, or no whole number; kUnsupported beyond 64 bits.
 Result<uint64_t> number_of_fields(const Family& table, const JsonValue& config,

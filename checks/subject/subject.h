@@ -205,7 +205,7 @@ class Subject {
   // A field of text_config(); null if it is absent or null.
   const JsonValue* text_field(std::string_view field) const { return known(text_config(), field); }
   // Of the text part; nullopt: config.json has no such number.
-  std::optional<uint64_t> layers() const { return whole(text_field("num_hidden_layers")); }
+  std::optional<uint64_t> layers() const { return layer_count(text_config()); }
   // The place of a field in findings: "config.json: text_config.hidden_size".
   std::string text_place(std::string_view field = {}) const {
     return fmt::format("config.json: {}{}", has_text_config() ? "text_config." : "", field);

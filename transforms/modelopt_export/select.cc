@@ -197,11 +197,14 @@ Result<ExportModel> read_export_model(const Checkpoint& checkpoint) {
   if (!config) return out;
   const JsonText* text = config->find("text_config");
   CKPT_ASSIGN(const auto values, read_object(checkpoint, "config.json"));
-  if (values != nullptr) out.has_tied_head = head_ties(*values).of_text();
+  if (values != nullptr) {
+    const JsonValue* inner = find_text_config(*values);
+    out.has_tied_head = head_ties(*values).of_text();
+    out.layers = layer_count(inner != nullptr ? *inner : *values).value_or(out.layers);
+  }
   for (const JsonText* scope : {&*config, text}) {
     if (scope == nullptr || !scope->is_object()) continue;
     out.model_type = scope->find_text("model_type").value_or(out.model_type);
-    out.layers = scope->find_whole("num_hidden_layers").value_or(out.layers);
     out.heads = scope->find_whole("num_attention_heads").value_or(out.heads);
     out.kv_heads = scope->find_whole("num_key_value_heads").value_or(out.kv_heads);
     out.next_token_layers =

@@ -254,6 +254,20 @@ Result<uint64_t> Model::head_values() const {
   return hidden / heads;
 }
 
+// Counts the layers that are listed. Where the list has MLPs and no experts, the model has none,
+// though transformers 5 saves their fields for every Nemotron-H.
+void apply_layer_list(JsonValue& config) {
+  if (const auto layers = layer_count(config)) config["num_hidden_layers"] = *layers;
+  const JsonValue types = list_in(config, "layers_block_type");
+  const auto has = [&](const char* type) {
+    return std::ranges::find(types, JsonValue(type)) != types.end();
+  };
+  if (!has("mlp") || has("moe")) return;
+  for (const char* field : {"n_routed_experts", "num_experts_per_tok", "n_group", "topk_group"}) {
+    config.erase(field);
+  }
+}
+
 // Replaces a list with the base of each layer by two: the first layer has full attention, the
 // second a window.
 void name_listed_bases(JsonValue& config) {
@@ -281,6 +295,7 @@ Result<Model> read_model(const Checkpoint& checkpoint) {
   model.architecture = found.architecture;
   model.config = merged_config(model.root);
   name_listed_bases(model.config);
+  apply_layer_list(model.config);
   CKPT_ASSIGN(model.family, selected_form(model.family, model.config));
   JsonValue level = rope_level(model, text);
   if (!is_bare(model)) level = level_with_default(std::move(level), model);
@@ -316,13 +331,16 @@ Result<Model> read_model(const Checkpoint& checkpoint) {
   return model;
 }
 
+// transformers 5 saves Nemotron-H with the second one.
+constexpr std::string_view kLayerLists = "layer_types layers_block_type";
+
 Result<std::vector<ResolvedLayer>> layers_of(const Model& model) {
   const std::string* letters = text_of(model.config, "hybrid_override_pattern");
   if (letters != nullptr && letters->size() != model.layers) {
     return corrupt("config.json: hybrid_override_pattern has {} letters; expected {}",
                    letters->size(), model.layers);
   }
-  const JsonValue* types = letters != nullptr ? nullptr : model.field("layer_types");
+  const JsonValue* types = letters != nullptr ? nullptr : model.field(kLayerLists);
   const bool may_be_longer = model.family->drafts.nextn == NextnLayers::kKept;
   if (types != nullptr && (!types->is_array() || types->size() < model.layers ||
                            (types->size() > model.layers && !may_be_longer))) {
@@ -335,7 +353,7 @@ Result<std::vector<ResolvedLayer>> layers_of(const Model& model) {
 Result<std::vector<ResolvedLayer>> hybrid_layers(const Model& model) {
   const bool needs_mamba = !model.family->sizes.norm_groups.empty() &&
                            text_of(model.config, "hybrid_override_pattern") == nullptr;
-  if (needs_mamba && model.field("layer_types") == nullptr) {
+  if (needs_mamba && model.field(kLayerLists) == nullptr) {
     return corrupt("config.json: no layer_types or hybrid_override_pattern; {} needs one of them",
                    model.architecture);
   }

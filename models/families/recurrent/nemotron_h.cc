@@ -60,6 +60,9 @@ Result<uint64_t> nemotron_expert_width(const Fields& fields) {
   const bool is_latent = fields.declared("moe_latent_size") != nullptr;
   return fields.count(is_latent ? "moe_latent_size" : "hidden_size");
 }
+Result<uint64_t> nemotron_layers(const Fields& fields) {
+  return layer_count(fields.config()).value_or(52);
+}
 constexpr auto kNemotronHNames = spread([] { return std::to_array<NameRule>({
     {"backbone.layers.{}.mixer.q_proj",        "blk.{}.attn_q", kRopeQuery},
     {"backbone.layers.{}.mixer.k_proj",        "blk.{}.attn_k", kRopeKey},
@@ -98,7 +101,8 @@ constexpr KeyRule kNemotronHMoeKeys[] = {
 };
 constexpr ClassDefault kNemotronHDefaults[] = {
     {"vocab_size", "131072", kInShapes}, {"hidden_size", "4096", kInShapes},
-    {"intermediate_size", "21504", kInShapes}, {"num_hidden_layers", "52", kInShapes},
+    {"intermediate_size", "21504", kInShapes},
+    {.field = "num_hidden_layers", .value = "", .read_by = kInShapes, .compute = nemotron_layers},
     {"num_attention_heads", "32", kInShapes}, {"num_key_value_heads", "8", kInShapes},
     {.field = "attention_width", .value = "", .read_by = kInShapes,
      .compute = nemotron_attention_width},
@@ -140,7 +144,12 @@ const Family kNemotronHMoe = nemotron_h({
     .keys_around = {.more = kNemotronHMoeKeys},
 });
 
-bool has_routed_experts(const JsonValue& config) { return config.contains("num_experts_per_tok"); }
+// transformers 5 saves the fields of experts for models without any, too.
+bool has_routed_experts(const JsonValue& config) {
+  const JsonValue types = list_in(config, "layers_block_type");
+  const bool may_have = types.empty() || std::ranges::find(types, JsonValue("moe")) != types.end();
+  return may_have && config.contains("num_experts_per_tok");
+}
 const FamilyVariant kNemotronHVariants[] = {{has_routed_experts, &kNemotronHMoe}};
 
 }  // namespace

@@ -97,8 +97,8 @@ Result<Diagnosis> diagnose_files(const Checkpoint& checkpoint, const FileMisfit&
 // be applied. Steps that rewrite weights are omitted unless `rewrite_weights` is set.
 std::vector<Fix> fixes(const Diagnosis& diagnosis, bool rewrite_weights);
 
-// llama.cpp answers with texts, embeddings, or the scores of a reranker. Source:
-// include/llama.h (llama_pooling_type), tools/server/README.md.
+// The kind of answer that llama.cpp gives with a GGUF: texts, embeddings, or the scores of a
+// reranker. Source: include/llama.h (llama_pooling_type), tools/server/README.md.
 enum class GgufAnswer : uint8_t { kTexts, kEmbeddings, kScores };
 GgufAnswer gguf_answer(const Metadata& metadata);
 

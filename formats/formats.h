@@ -65,7 +65,7 @@ bool is_file_of(const std::filesystem::path& path, const std::string& name);
 
 // Reads an importance matrix, of either kind: GGUF, or llama-imatrix's legacy .dat.
 Result<Imatrix> read_imatrix(const std::filesystem::path& path);
-// Reads like read_imatrix() above, from an open file.
+// Reads an importance matrix from an open file.
 Result<Imatrix> read_imatrix(const SharedSource& source);
 // Its content, before sums are divided by counts.
 Result<ImatrixSums> read_imatrix_sums(const std::filesystem::path& path);

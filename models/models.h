@@ -155,8 +155,9 @@ enum class KeySource : uint8_t {
   kMlpWidths,           // one width a layer: `fields` where it has an MLP alone, else 0
   kExpertWidths,        // the same for layers that consist of experts
   kFieldIfTrue,         // only when the field is true
-  // One flag a layer: the list `fields` says full. Without the list nothing, or by further fields,
-  // "LIST LETTERS STEP START": letters F, or the layers up to START and each STEP-th behind it.
+  // One flag a layer: whether the list `fields` says "full". Without the list there is no key, or
+  // further fields give the flags, as in "LIST LETTERS STEP START": LETTERS is a text in which F
+  // stands for full; without it, the layers up to START and each STEP-th behind it are full.
   kFullLayers,
   kNoWindow,            // 0 when all layers of layer_types have full attention
   kNextnSaid,           // num_nextn_predict_layers, be it 0; nothing when they are dropped

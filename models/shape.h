@@ -21,7 +21,7 @@ class Fields {
   // The value of config.json, else the default of the model's class.
   // Fails: kCorrupt: no whole number of 32 bits, or there is neither.
   Result<uint64_t> count(std::string_view field) const { return count(field, 0); }
-  // Returns the value like count(), or 0 if neither config.json nor the class has one.
+  // Returns count(field), or 0 if neither config.json nor the defaults of the class have the field.
   Result<uint64_t> count_or_zero(std::string_view field) const;
   bool is_true(std::string_view field) const;
   // A field may be a list of numbers, one for each layer: the number of `layer` counts; without a

@@ -47,8 +47,8 @@ struct TokenizerRules {
   // An encoder like T5: unigram pieces keep their numbers, and no segments are distinguished.
   bool is_t5 = false;
   std::string_view first_flags = {};  // "bos=true sep=true": said first, files may say otherwise
-  // As converters after v0.5.0 do: a post-processor ByteLevel says that neither BOS nor EOS is
-  // added, and flags of tokenizer_config.json do not contradict a post-processor.
+  // Follows converters of releases after v0.5.0. For them a ByteLevel post-processor means that
+  // neither BOS nor EOS is added, and it takes precedence over flags of tokenizer_config.json.
   bool is_after_v050 = false;
 };
 

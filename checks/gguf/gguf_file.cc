@@ -215,7 +215,8 @@ bool is_nvfp4(const Tensor& tensor) {
   return tensor.codec->scheme == Scheme::kNvfp4 || plain_dtype(*tensor.codec) == Dtype::kNvfp4;
 }
 
-// Whether the architecture has this tensor itself, as Gemma 4's router has scales of its own.
+// Whether a row of the architecture's table is this tensor: Gemma 4's router has tensors called
+// ".scale" that are not scales of NVFP4.
 bool has_row(const GgufArchitecture* rules, std::string_view name) {
   const std::string_view tail = name.substr(std::min(name.size(), name.find('.', 4)));
   if (rules == nullptr) return false;

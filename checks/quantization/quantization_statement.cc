@@ -45,8 +45,8 @@ void check_object(const CheckContext& context) {
 constexpr std::string_view kStrategies =
     " tensor channel group block token tensor_group attn_head ";
 
-// transformers skips a method that it does not know: codes of another shape than the weights' stop
-// it, and FP8 is read without its scales.
+// transformers loads a model as unquantized if it does not know the method. It stops at codes that
+// have another shape than the weight, and takes FP8 values without their scales.
 std::optional<Severity> severity_of_skipped(const CheckContext& context) {
   if (!context.is(Program::kTransformers)) return {};
   const auto stores = [&](Form form) {

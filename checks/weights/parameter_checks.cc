@@ -240,7 +240,8 @@ std::optional<Fix> resized_vocabulary(const CheckContext& context) {
   return out;
 }
 
-// Whether transformers 5 saved the stack of experts, with its axes exchanged, and reads it so.
+// Whether a stack of experts has its last two axes exchanged. transformers 5 saves the stacks of
+// some classes so, and reads them in either order.
 bool is_exchanged(const CheckContext& context, const Deviation& wrong) {
   const Family* table = context.on.parameters.table;
   if (table == nullptr || table->forms.turned == nullptr) return false;

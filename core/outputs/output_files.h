@@ -35,7 +35,7 @@ class OutputFiles {
     room_.set_limits(pieces_bytes, files_together);
   }
   // Hashes the pieces that still wait for other files. Each thread calls it after its last piece.
-  // Fails: kIo, if bytes cannot be read back.
+  // Fails: kIo, if bytes that were written before cannot be read back to be hashed.
   Status hash_waiting() { return room_.hash_all(); }
   // Syncs every file. Requires: all bytes were put.
   Result<std::vector<FileReport>> finish();

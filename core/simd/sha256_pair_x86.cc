@@ -34,8 +34,8 @@ CKPT_SHA void store_pair_lane(const PairLane& lane, uint32_t* words) {
 
 }  // namespace
 
-// The rounds of both chains stand side by side, and all loops are unrolled: written chain by chain
-// it takes a tenth longer.
+// The rounds of both chains alternate, and all loops are unrolled. A loop over the chains inside
+// each round takes a tenth longer.
 CKPT_SHA void sha256_pair(std::span<const Sha256Chain> chains, size_t blocks) {
   const __m128i swap = _mm_set_epi64x(0x0C0D0E0F08090A0B, 0x0405060700010203);
   PairLane x = pair_lane_of(chains.front()), y = pair_lane_of(chains.back());

@@ -197,7 +197,7 @@ inline constexpr auto kGemmaLayers = spread([] { return std::to_array<ParameterR
     {"model.norm.weight",                      "hidden_size"},
     {".{input,post_attention,pre_feedforward,post_feedforward}_layernorm.weight", "hidden_size"},
 }); });
-// Embeddings of every layer, which models without them have a width of 0 for.
+// Embeddings of every layer. Models without them have a hidden_size_per_layer_input of 0.
 inline constexpr auto kLayerInputs = under("hidden_size_per_layer_input",
                                            spread([] { return std::to_array<ParameterRule>({
     {"model.embed_tokens_per_layer.weight",

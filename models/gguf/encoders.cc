@@ -14,7 +14,7 @@ constexpr GgufRow kBertRows[] = {
     {"blk.{}.{attn,layer}_output_norm.{weight,bias}", "embd"},
     {"blk.{}.ffn_down.weight",                  "ff embd"},
 };
-// With biases, unlike Nomic BERT's.
+// Attention of models that have biases; Nomic BERT has none.
 constexpr GgufRow kBiasedAttention[] = {
     {"blk.{}.attn_{q,k,v}",                     "embd embd v_gqa v_gqa", "biased"},
     {"blk.{}.attn_output.weight",               "embd embd"},
@@ -32,7 +32,7 @@ constexpr GgufRow kClassifier[] = {
     {"cls.output.weight",                       "embd labels", "optional"},
     {"cls.output.bias",                         "labels", "optional"},
 };
-// Its matrix `up` has the rows of the gate, too, where there is none.
+// If there is no matrix for the gate, ffn_up holds the gate's rows, too.
 constexpr GgufRow kJinaRows[] = {
     {"token_types.weight",                      "embd types"},
     {"cls.weight",                              "embd 1", "optional"},
@@ -45,7 +45,7 @@ constexpr GgufRow kJinaRows[] = {
     {"blk.{}.ffn_up.bias",                      "ff", "optional longer"},
     {"blk.{}.ffn_down.bias",                    "embd"},
 };
-// The first layer's input is normalized already.
+// The first layer may lack a norm of its own, because token_embd_norm normalizes its input.
 constexpr GgufRow kModernRows[] = {
     {"token_embd_norm.weight",                  "embd"},
     {"blk.{}.attn_norm.weight",                 "embd", "!first"},

@@ -77,8 +77,8 @@ class ConfigReader {
     return file_.metadata.find(is_general ? std::string(name)
                                           : fmt::format("{}.{}", family_.name, name));
   }
-  // Writes the size of heads that llama.cpp computes, where no key of the family has it and its
-  // class assumes another one.
+  // Writes head_dim as llama.cpp computes it, if no key of the family holds it and the class would
+  // assume another number.
   void take_head_size() {
     const bool is_assumed = std::ranges::any_of(family_.defaults, [](const ClassDefault& row) {
       return row.field == kHeadSize && number_from<uint64_t>(row.value).has_value();
@@ -333,7 +333,7 @@ class ConfigReader {
     if (is_null) config_[field] = nullptr;
   }
 
-  // Sets "FIELD", or "OBJECT.FIELD".
+  // Sets a field of config.json: `name` is "FIELD", or "OBJECT.FIELD" for one inside an object.
   void set_field(std::string_view name, const JsonValue& value) {
     const size_t dot = name.find('.');
     JsonValue& field = config_[std::string(name.substr(0, dot))];

@@ -46,9 +46,9 @@ bool split_the_same(const std::string& a, const std::string& b) {
                     pre_ignores_merges(a) == pre_ignores_merges(b));
 }
 
-// Returns the keys of the file with the types of `made`, and with its texts where converters of
-// other years wrote others: U+2581 of the SentencePiece model in added tokens, and other names for
-// rows without a token.
+// Returns the file's keys as today's converter would write them: with the token types of `made`,
+// with spaces for U+2581 in added tokens, and with the names that `made` has for rows without a
+// token. Converters of other years wrote these differently.
 Metadata as_made_now(Metadata file, const Metadata& made) {
   const MetaArray* const types = made.find_array(kTypesKey);
   const MetaArray* const old_types = file.find_array(kTypesKey);

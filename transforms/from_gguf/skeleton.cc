@@ -45,7 +45,8 @@ bool is_of_numbers(const Parameter& parameter, const Family& family) {
   return match && match->rule->change == Change::kWholeNumbers;
 }
 
-// Families that keep the types of folders (DeepSeek V4) have vectors in F32, except for most norms.
+// Families whose GGUFs keep the types of their folders (DeepSeek V4) store vectors as F32 there,
+// except for most norms.
 bool is_vector_of_f32(const Parameter& parameter, const Family& family) {
   const std::string_view name = parameter.name;
   const bool is_norm = name.ends_with("norm.weight") && name.find(".compressor.") == name.npos;

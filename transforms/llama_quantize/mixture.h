@@ -153,7 +153,7 @@ class MixtureChooser {
   // block number below the number of layers; kUnsupported if no type fits the rows.
   Result<Dtype> choose(const MixtureTensor& tensor);
 
-  // may_quantize(), also by the architecture.
+  // may_quantize(), and the architecture does not have the tensor copied.
   bool may_change(std::string_view name, const std::vector<uint64_t>& shape) const;
 
   // The type from options for the output or the embedding, which overrides `given`.

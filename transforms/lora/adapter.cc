@@ -105,8 +105,8 @@ ParseKey keys_of_trainers(const AdapterConfig& config) {
   };
 }
 
-// AdaLoRA may take all ranks from a module, whose factors are then matrices without values; what
-// ZeRO-3 leaves of a parameter has one dimension.
+// AdaLoRA can prune every rank of a module, and saves its factors as matrices without values. A
+// parameter that ZeRO-3 left empty has one dimension instead.
 bool is_pruned(const AdapterConfig& config, const AdapterKey& key, const Tensor& tensor) {
   return key.part == AdapterPart::kFactor && tensor.values() == 0 && tensor.shape.size() > 1 &&
          config.options.contains("init_r");

@@ -184,7 +184,7 @@ struct AdapterModule {
   bool is_called(std::string_view words) const {
     return name == words || name.ends_with(fmt::format(".{}", words));
   }
-  // Whether rows of AdapterConfig::token_rows are its own.
+  // Whether the rows that AdapterConfig::token_rows has under `words` are rows of this module.
   bool owns_rows(std::string_view words) const {
     return words.empty() ? is_of_embeddings(name) : is_called(words);
   }
@@ -210,7 +210,7 @@ struct Adapter {
 Result<Adapter> read_adapter(const std::string& place, const Context& context);
 // Reads an adapter like read_adapter(), from a checkpoint that is an adapter's folder.
 Result<Adapter> adapter_of(const Checkpoint& checkpoint);
-// Reads an adapter from a GGUF (adapter_gguf.cc), whose modules have its names: "blk.0.attn_q".
+// Reads an adapter from a GGUF (adapter_gguf.cc). Its modules have names of GGUF: "blk.0.attn_q".
 // Fails: kUsage: not an adapter; kUnsupported: another kind of adapter, or an unknown key;
 // kCorrupt, naming the tensor.
 Result<Adapter> read_gguf_adapter(Checkpoint file, const std::string& path, const Context& context);

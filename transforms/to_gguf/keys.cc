@@ -371,8 +371,8 @@ struct KeyWriter {
     return {};
   }
 
-  // Without the list, some classes make one, of letters or of each n-th layer from one on, and the
-  // rule names the fields of both.
+  // Some classes compute the flags if config.json lacks the list: from a text of letters, or from a
+  // step and a first layer. The rule then names these fields, too.
   Status full_layers(const KeyRule& rule) const {
     const std::vector<std::string_view> fields = split_words(rule.fields);
     const JsonValue* types = model.field(fields[0]);

@@ -254,8 +254,8 @@ Result<uint64_t> Model::head_values() const {
   return hidden / heads;
 }
 
-// Counts the layers that are listed. Where the list has MLPs and no experts, the model has none,
-// though transformers 5 saves their fields for every Nemotron-H.
+// Sets num_hidden_layers from the list of layers. Removes the fields of experts if the list has
+// MLPs and no experts: transformers 5 saves these fields for every Nemotron-H.
 void apply_layer_list(JsonValue& config) {
   if (const auto layers = layer_count(config)) config["num_hidden_layers"] = *layers;
   const JsonValue types = list_in(config, "layers_block_type");
@@ -331,7 +331,7 @@ Result<Model> read_model(const Checkpoint& checkpoint) {
   return model;
 }
 
-// transformers 5 saves Nemotron-H with the second one.
+// Fields that list the type of each layer. transformers 5 saves Nemotron-H with the second one.
 constexpr std::string_view kLayerLists = "layer_types layers_block_type";
 
 Result<std::vector<ResolvedLayer>> layers_of(const Model& model) {

@@ -64,7 +64,8 @@ constexpr auto kGlm5Keys = spread([] { return std::to_array<KeyRule>({
     {"expert_weights_norm",          kBool, "norm_topk_prob"},
     {"swiglu_clamp_{exp,shexp}",     kArray, "swiglu_limit", kLimits},
 }); });
-// The list of dense and sparse layers counts the first dense ones where config.json does not.
+// Counts the dense layers at the start of mlp_layer_types, for a config.json without
+// first_k_dense_replace.
 Result<uint64_t> listed_dense(const Fields& fields) {
   const JsonValue types = list_in(fields.config(), "mlp_layer_types");
   if (types.empty()) return 3;

@@ -10,8 +10,8 @@
 namespace ckpt {
 namespace {
 
-// A number of a layer with full attention: that of its entry in per_layer_config, or of all layers;
-// without per_layer_config, that of the field `root`.
+// Returns a number of a layer with full attention. With per_layer_config it is the one of the
+// layer's entry there, or else `field`, which counts for all layers; without, it is `root`.
 Result<uint64_t> of_full_layer(const Fields& fields, std::string_view field,
                                std::string_view root) {
   const JsonValue* layers = known(fields.config(), "per_layer_config");
@@ -25,7 +25,7 @@ Result<uint64_t> full_head(const Fields& fields) {
                          known(fields.config(), "global_head_dim") == nullptr;
   return is_silent ? Result<uint64_t>(512) : of_full_layer(fields, "head_dim", "global_head_dim");
 }
-// The class reads the root's field only where keys are values, too.
+// The class reads num_global_key_value_heads only if attention_k_eq_v is true.
 Result<uint64_t> full_key_heads(const Fields& fields) {
   constexpr std::string_view kUsual = "num_key_value_heads", kRoot = "num_global_key_value_heads";
   const bool is_root_read =
@@ -35,7 +35,7 @@ Result<uint64_t> full_key_heads(const Fields& fields) {
 Result<uint64_t> stores_values(const Fields& fields) {
   return fields.is_true("attention_k_eq_v") ? 0 : 1;
 }
-// Layers before those that use the keys and values of another.
+// Returns how many layers have keys and values of their own. Those behind them use another's.
 Result<uint64_t> own_layers(const Fields& fields) {
   CKPT_ASSIGN(const uint64_t all, fields.count("num_hidden_layers"));
   CKPT_ASSIGN(const uint64_t shared, fields.count_or_zero("num_kv_shared_layers"));
@@ -69,7 +69,7 @@ constexpr auto kGemma4Rows = spread([] { return std::to_array<ParameterRule>({
      "full_attention below:own_layers stores_values"},
     {".self_attn.k_norm.weight", "head_dim", kWhole, "sliding_attention below:own_layers"},
     {".self_attn.k_norm.weight", "full_head", kWhole, "full_attention below:own_layers"},
-    // Releases store these for layers that use another layer's, too; no program reads them.
+    // Released checkpoints hold these for layers that use another layer's; no program reads them.
     {".self_attn.{k,v}_proj.weight", "num_key_value_heads*head_dim hidden_size", kRows,
      "sliding_attention from:own_layers optional"},
     {".self_attn.{k,v}_proj.weight", "full_key_heads*full_head hidden_size", kRows,

@@ -25,6 +25,7 @@
 #include "core/model/checkpoint.h"
 #include "core/model/metadata.h"
 #include "models/class_defaults.h"
+#include "models/class_names.h"
 #include "models/gguf_tables.h"
 #include "models/linear_experts.h"
 #include "models/mlx_rules.h"

@@ -177,6 +177,7 @@ class Comparison {
       missing.name = spelled_as(out_.root, missing.name);
     }
     for (const Tensor& tensor : on_.checkpoint.tensors) judge_other(tensor);
+    match_class_names();
     return std::move(out_);
   }
 
@@ -267,7 +268,7 @@ class Comparison {
 
   static Deviation deviation(const Parameter& parameter, const std::string& name,
                              std::vector<uint64_t> found) {
-    return {name, parameter.shape, std::move(found), parameter.cut, parameter.part, false};
+    return {name, parameter.shape, std::move(found), parameter.cut, parameter.part, false, {}};
   }
 
   void compare(const Parameter& parameter) {
@@ -353,6 +354,26 @@ class Comparison {
     return match &&
            (match->rule->shape.empty() ||
             std::ranges::find(tower_->more_suffixes, match->suffix) != tower_->more_suffixes.end());
+  }
+
+  // Finds tensors that have another name than the table's, and the same name in the class.
+  void match_class_names() {
+    const auto words = class_names_of(on_.checkpoint);
+    std::unordered_map<std::string, Deviation*> missing;
+    for (Deviation& each : out_.missing) {
+      missing[each.name] = &each;
+      for (std::string& name : names_in_class(each.name, words)) missing[std::move(name)] = &each;
+    }
+    for (ExtraTensor& extra : out_.extra) {
+      for (const std::string& name : names_in_class(extra.name, words)) {
+        const auto found = missing.find(name);
+        if (found == missing.end() || on_.tensor(extra.name)->shape != found->second->expected) {
+          continue;
+        }
+        found->second->other_name = extra.name;
+        extra.is_in_transformers = true;
+      }
+    }
   }
 
   // `name` is the spelling of canonical().

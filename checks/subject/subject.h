@@ -42,6 +42,8 @@ struct Deviation {
   ModelPart part = ModelPart::kText;
   // The tensor is missing, but the server joins it with another one that exists.
   bool is_partly_there = false;
+  // The file has it under another name, as which transformers' class takes it.
+  std::string other_name;
 };
 
 // A tensor without a parameter in the class.
@@ -53,7 +55,7 @@ struct ExtraTensor {
   bool is_beyond = false;     // in a layer beyond the last
   bool is_of_expert = false;  // named below an expert that the model has
   bool is_outermost = false;  // not below "model."
-  bool is_in_transformers = false;  // only transformers' class has it
+  bool is_in_transformers = false;  // transformers' class has it, or takes it as one that it has
 };
 
 // The part of a model that a name belongs to, by the word with which it begins in a table.

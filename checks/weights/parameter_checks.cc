@@ -106,7 +106,9 @@ bool is_of_other_program(const CheckContext& context, const Deviation& found) {
 }
 
 Rating rate_missing(const CheckContext& context, const Deviation& missing) {
-  if (!is_asked(context, missing.part) || is_of_other_program(context, missing))
+  const bool is_renamed = !missing.other_name.empty() && context.is(Program::kTransformers) &&
+                          !context.profile.has_transformers_4();
+  if (is_renamed || !is_asked(context, missing.part) || is_of_other_program(context, missing))
     return std::nullopt;
   const bool is_head = is_of_head(missing.name) && missing.name.ends_with(".weight");
   if (is_head || !has_bias_there(context, missing)) return std::nullopt;  // C10

@@ -1,5 +1,6 @@
-// The step that renames tensors to the names of their class. A rule follows from two names of the
-// same shape that share at least their last two words:
+// The step that renames tensors to the names of their class. A rule follows from two names that
+// transformers' class takes for the same tensor, or that have the same shape and share at least
+// their last two words:
 //
 //   unknown                                missing
 //   _orig_mod.model.norm.weight            model.norm.weight
@@ -7,6 +8,7 @@
 //   model.layers.7.attn.q_proj.weight      model.layers.7.self_attn.q_proj.weight
 //                                          from=*.attn.q_proj.weight,to=*.self_attn.q_proj.weight
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 #include "checks/subject/subject.h"
@@ -30,6 +32,17 @@ std::optional<std::string> applied(const RenameRule& rule, const std::string& na
 size_t common_words(std::string_view a, std::string_view b) {
   const auto at = static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
   return a.substr(0, at).rfind('.') + 1;
+}
+
+// The rule for two names of one tensor, from the last word on that they have in common and that is
+// no number.
+RenameRule rule_between(const std::string& name, const std::string& wanted) {
+  size_t start = common_words(name, wanted);
+  if (start < 2) return {};
+  const size_t before = name.rfind('.', start - 2);
+  const bool is_number = std::isdigit(static_cast<unsigned char>(name[start - 2])) != 0;
+  start = is_number || before == name.npos ? start - 1 : before;
+  return {"*" + name.substr(start), "*" + wanted.substr(start)};
 }
 
 // The rule for `name` that is right for most tensors; empty if no missing name is similar.
@@ -67,7 +80,11 @@ RenameRule rule_for(const std::string& name, const Shapes& unknown, const Shapes
 std::string renaming_step(const Subject& on) {
   constexpr size_t kMostRules = 64;
   Shapes missing, unknown;
-  for (const Deviation& each : on.parameters.missing) missing[each.name] = each.expected;
+  std::map<std::string, std::string> wanted;  // by the file's name
+  for (const Deviation& each : on.parameters.missing) {
+    missing[each.name] = each.expected;
+    if (!each.other_name.empty()) wanted[each.other_name] = each.name;
+  }
   for (const ExtraTensor& each : on.parameters.extra)
     unknown[each.name] = on.tensor(each.name)->shape;
   std::vector<RenameRule> rules;
@@ -77,6 +94,8 @@ std::string renaming_step(const Subject& on) {
     const auto renames = [&](const RenameRule& rule) { return applied(rule, name).has_value(); };
     if (std::ranges::any_of(rules, renames)) continue;
     RenameRule rule = rule_for(name, unknown, missing);
+    const auto same = wanted.find(name);
+    if (rule.first.empty() && same != wanted.end()) rule = rule_between(name, same->second);
     if (++tried > kMostRules) return {};
     if (rule.first.empty()) continue;
     words.push_back(fmt::format("from={},to={}", rule.first, rule.second));

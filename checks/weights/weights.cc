@@ -162,6 +162,16 @@ void check_packed(const CheckContext& context) {
   context.report(declared == nullptr ? "config.json" : declared->place, context.on.packed.fault);
 }
 
+// Rates stacks of experts by what this server's class does with them; nullopt: as for most classes.
+std::optional<Severity> rate_stacks(const CheckContext& context) {
+  const auto is_listed = [&](std::string_view list) {
+    return has_listed(context.profile, list, ruling_type(context), false);
+  };
+  if (is_listed("stacks of experts refused")) return Severity::kUnloaded;
+  return is_listed("stacks of experts passed over") ? std::optional(Severity::kUnsound)
+                                                    : std::nullopt;
+}
+
 // Some classes read stacks of experts; other classes of transformers 5 stack them only in memory.
 void check_stacks(const CheckContext& context) {
   const bool is_known = context.on.parameters.is_compared();
@@ -178,7 +188,8 @@ void check_stacks(const CheckContext& context) {
       continue;
     }
     return context.report(tensor.name,
-                          "all experts in one tensor, as transformers 5 has them in memory");
+                          "all experts in one tensor, as transformers 5 has them in memory",
+                          rate_stacks(context));
   }
   if (draft == nullptr || !context.is_server()) return;
   context.report(draft->name, "all experts of a draft layer in one tensor", Severity::kWarning,

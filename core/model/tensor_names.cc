@@ -36,6 +36,7 @@ bool is_of_head(std::string_view name) {
   return is_at(name, "lm_head") ||
          (inner != name.npos && is_at(name.substr(inner + 1), "lm_head")) ||
          is_at(name, "embed_out") ||  // GPT-NeoX
+         is_at(name, "head") ||       // DeepSeek V4
          is_at(name, "output");       // InternLM 2, GGUF
 }
 

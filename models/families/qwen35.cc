@@ -263,7 +263,7 @@ constexpr Family qwen4exp(std::span<const KeyRule> keys) {
       .architectures = "Qwen4ExpForCausalLM Qwen4ExpForConditionalGeneration",
       .model_types = "qwen4_exp_text qwen4_exp",
       .traits = {.text = {.set = {kOnlySilu, kExpertsAlone, kStackedExperts},
-                          .layer_types = {"linear_attention"}},
+                          .layer_types = {"linear_attention", "indexed_attention"}},
                  .both = {.set = {kThetaInside, kFloatRouter, kSplitsMarks},
                           .rotated_share = 0.25,
                           .only_in_transformers = {"_proj.bias"}}},

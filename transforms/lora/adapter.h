@@ -61,17 +61,6 @@ std::optional<AdapterKey> parse_adapter_key(std::string_view name, std::string_v
 // vision-language classes around them name the same layers differently.
 std::vector<std::string> model_names(const std::string& module);
 
-// A part of tensor names that differs between a class of transformers and the files of released
-// models, as ".mlp." and ".block_sparse_moe.". PEFT uses the names of the class. A part with ^ in
-// front matches only at the beginning of a name.
-struct ClassName {
-  std::string_view in_class, in_file;
-};
-// The differences that apply to the model_types in config.json. Source: data/class_names.txt.
-std::vector<ClassName> class_names_of(const Checkpoint& model);
-// Translates the name of a tensor in the class into other names that the files may use for it.
-std::vector<std::string> file_names(const std::string& tensor, const std::vector<ClassName>& words);
-
 // A method of PEFT other than LoRA: the names of its tensors, and the function that merges them
 // (methods.h), `rows` or `product`.
 struct MethodModule;

@@ -4,16 +4,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/lines.h"
 #include "core/base/words.h"
-#include "core/model/json_documents.h"
 #include "core/model/tensor_names.h"
 #include "transforms/lora/adapter.h"
 
 namespace ckpt {
-
-extern const std::string_view kClassNames;  // data/class_names.txt
-
 namespace {
 
 constexpr std::string_view kAdapterWrappers[] = {"_fsdp_wrapped_module.",
@@ -86,33 +81,6 @@ constexpr std::pair<std::string_view, AdapterPart> kEndings[] = {
     {".bias", AdapterPart::kNewBias},
 };
 
-// A name may need several rows, one after the other: for a tower, for its layers, for a module.
-constexpr int kMaxNameRules = 3;
-
-// Replaces the class's part of `name` by the file's part. nullopt: `name` does not contain it.
-std::optional<std::string> renamed(const std::string& name, const ClassName& words) {
-  std::string_view from = words.in_class, to = words.in_file;
-  const bool is_start = from.starts_with('^') || to.starts_with('^');
-  for (std::string_view* word : {&from, &to}) word->remove_prefix(word->starts_with('^') ? 1 : 0);
-  const size_t at = name.find(from);
-  if (at == name.npos || (is_start && at != 0)) return std::nullopt;
-  std::string out = name;
-  out.replace(at, from.size(), to);
-  return out;
-}
-
-// The model_type at the root of config.json and in each of its objects.
-std::vector<std::string> model_types_of(const Checkpoint& model) {
-  std::vector<std::string> out;
-  const auto config = read_object(model, "config.json").value_or(nullptr);
-  if (config == nullptr) return out;
-  out.emplace_back(text_in(*config, "model_type"));
-  for (const JsonValue& part : *config) {
-    if (part.is_object()) out.emplace_back(text_in(part, "model_type"));
-  }
-  return out;
-}
-
 }  // namespace
 
 std::optional<AdapterKey> parse_adapter_key(std::string_view given, std::string_view factors) {
@@ -156,33 +124,6 @@ std::vector<std::string> model_names(const std::string& module) {
        {"model.", "model.language_model.", "language_model.model.", "transformer.", ""}) {
     out.push_back(fmt::format("{}{}", front, inner));
   }
-  return out;
-}
-
-std::vector<ClassName> class_names_of(const Checkpoint& model) {
-  const std::vector<std::string> types = model_types_of(model);
-  std::vector<ClassName> out;
-  for (const auto& row : table_rows(kClassNames, 3)) {
-    const auto is_listed = [&](const std::string& type) { return has_word(row[2], type); };
-    if (row[2] == "*" || std::ranges::any_of(types, is_listed)) out.push_back({row[0], row[1]});
-  }
-  return out;
-}
-
-std::vector<std::string> file_names(const std::string& tensor,
-                                    const std::vector<ClassName>& words) {
-  std::vector<std::string> out = {tensor};
-  size_t first = 0;
-  for (int step = 0; step < kMaxNameRules; ++step) {
-    const size_t end = out.size();
-    for (; first < end; ++first) {
-      for (const ClassName& each : words) {
-        auto other = renamed(out[first], each);
-        if (other && std::ranges::find(out, *other) == out.end()) out.push_back(std::move(*other));
-      }
-    }
-  }
-  out.erase(out.begin());
   return out;
 }
 

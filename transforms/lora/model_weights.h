@@ -15,6 +15,7 @@
 #include "core/computed/low_rank_source.h"
 #include "core/computed/row_change.h"
 #include "core/model/transform.h"
+#include "models/models.h"
 #include "transforms/lora/adapter.h"
 
 namespace ckpt {

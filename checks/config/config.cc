@@ -58,12 +58,13 @@ void check_model_type(const CheckContext& context) {
       has_listed(context.profile, "configurations misread", on.model_type, false);
   if (is_misread && known(on.config, "auto_map") == nullptr) {
     return context.report(kPlace,
-                          fmt::format("'{}', of which this server reads the model's own class of "
-                                      "configurations, and not that of transformers",
+                          fmt::format("'{}', whose configuration as transformers' class has it "
+                                      "this server does not read",
                                       on.model_type),
-                          {}, "TypeError: unhashable type: 'dict'",
-                          advised("copy the code that the source model's auto_map names, and "
-                                  "auto_map, and serve it with --trust-remote-code"));
+                          {}, "TypeError: unhashable type: 'dict'; ... is a per-layer attribute",
+                          advised("copy the code that the source model's auto_map names, if there "
+                                  "is any, and auto_map, and serve it with --trust-remote-code; or "
+                                  "serve it with vLLM"));
   }
   if (on.model_type.empty() || knows_model_type(context.profile, on.model_type)) return;
   std::optional<Fix> fix;

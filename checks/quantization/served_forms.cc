@@ -91,14 +91,15 @@ bool is_as_served(const Subject& on, const Module& module, const ServedModule& s
 void check_lists(const CheckContext& context) {
   if (!is_judged(context.on, context.profile)) return;
   Mismatch narrow, plain, codes;
-  bool is_unlisted = false, are_heads = true;
-  std::string entry;
+  bool is_unlisted = false, are_heads = true, has_entry = true;
+  std::string entry;  // one that names all of them
   const bool has_narrow = has_lists(context.on) && reads_as_codes(context.on);
   for (const auto& [name, served] : context.served) {
     for (const Module* shard : served.shards) {
       const bool is_forced = forced_plain(context.on, context.profile, name).has_value();  // Q14
       if (is_forced || served.is_partial || is_as_served(context.on, *shard, served)) continue;
       is_unlisted = is_unlisted || served.is_unlisted;
+      has_entry = has_entry && (entry.empty() || entry == served.listed_as);
       entry = served.listed_as;
       are_heads = are_heads && is_of_head(name);
       const bool is_of_q15 = is_of_head(name) && !runs_coded_heads(context.profile) &&
@@ -113,7 +114,7 @@ void check_lists(const CheckContext& context) {
   const std::string place = context.on.quantizations.empty() ? std::string("config.json")
                                                              : context.on.quantization()->place;
   const auto fix = [&](bool is_plain, std::string_view what) {
-    if (is_plain && are_heads && !entry.empty()) {
+    if (is_plain && has_entry && !entry.empty()) {
       return Fix{fmt::format("serving-config:exclude={}", entry), {}, {}, false, 0};
     }
     return is_unlisted ? fix_for_unlisted(context.on, is_plain && are_heads)

@@ -40,7 +40,7 @@ std::vector<Rename> renames_in(const std::vector<std::string_view>& words) {
 // Whether the server runs the class by the code of transformers, which joins no modules, and it is
 // known how it renames the entries of lists then.
 bool is_by_fallback(const Subject& on, const Profile& profile) {
-  return !on.is_wrapper && runs_by_fallback(profile, on.model_class) &&
+  return runs_by_fallback(profile, on.model_class) &&
          !listed_words(profile, kFallbackStarts).empty();
 }
 
@@ -155,6 +155,10 @@ class Statement {
     served.is_unlisted = asked != name;
     // The server makes "model.lm_head" of the entry "lm_head", and keeps "lm_head.".
     if (is_whole_ && is_of_head(name)) served.listed_as = name + ".";
+    // It takes entries as they are, so that one can have the name that the class gives.
+    if (profile_.program == Program::kSglang && served.is_unlisted && !asked.empty()) {
+      served.listed_as = asked.substr(0, asked.find('.')) + "*";
+    }
     if (is_excluded(asked, served.is_partial)) return;
     served.algo = said_.algo == "MIXED_PRECISION" ? algo_of_layer(asked, served) : said_.algo;
     // In a mixed file, the server leaves all other layers plain.
@@ -190,7 +194,10 @@ class Statement {
     if (is_of_head(name)) return !profile_.does("run_quantized_heads");
     if (word == "shared_expert_gate") return true;
     if (word == "gate" && has_trait(on_.text_type, ModelTrait::kFloatRouter)) return true;
-    if (profile_.program == Program::kSglang) return name.find("visual") != name.npos;
+    if (profile_.program == Program::kSglang) {
+      return name.find("visual") != name.npos &&
+             !has_listed(profile_, "quantized towers", on_.model_class, false);
+    }
     return names_any(name, {"vision_tower", "vision_model"});
   }
 

@@ -30,7 +30,7 @@ const std::string* text_of(const JsonValue& json, std::string_view key);
 // another kind.
 const JsonValue& list_in(const JsonValue& json, std::string_view key);
 const JsonValue& object_in(const JsonValue& json, std::string_view key);
-// Accept a null pointer, for which they return nullptr.
+// These three take a pointer, and return nullptr for a null one.
 const JsonValue* member(const JsonValue* json, std::string_view key);
 const JsonValue* known(const JsonValue* json, std::string_view key);
 const std::string* text_of(const JsonValue* json, std::string_view key);

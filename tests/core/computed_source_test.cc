@@ -115,7 +115,7 @@ SharedSource coded(const MakeInput& input) {
   return std::make_shared<const CodedSource>("t", std::move(matrix));
 }
 
-// A kind without a case does not compile.
+// Makes a source of the kind. The compiler warns about a kind for which there is no case.
 SharedSource make_kind(Kind kind, const MakeInput& input) {
   switch (kind) {
     case Kind::kDecoded:

@@ -299,7 +299,7 @@ TEST(GgufToFolderDeepseekV4, FloatsAndTablesOfExpertsComeBackAsTheyWere) {
   EXPECT_TRUE(are_same_values(back, returned_folder(folder / "twice")));
 }
 
-// The file has products of two vectors, which only BASE holds apart.
+// The file stores the product of two tensors of the model; only BASE tells the two factors.
 TEST(GgufToFolderBase, GivesTheFactorsOfProducts) {
   const TemporaryFolder folder;
   const ReturnedModel source{"kimi-k3", testdata("families/kimi-k3") / "hf", "kimi-k2"};

@@ -11,7 +11,7 @@
 namespace ckpt {
 namespace {
 
-// Floats next to `value`, in order.
+// Appends `value` and the forty floats below and above it.
 void add_neighbors(float value, std::vector<float>& out) {
   const auto bits = std::bit_cast<int32_t>(value);
   for (int32_t step = -40; step <= 40; ++step) out.push_back(std::bit_cast<float>(bits + step));

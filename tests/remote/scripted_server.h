@@ -77,7 +77,7 @@ class ScriptedServer {
       ::close(client);
     }
   }
-  // Until the client leaves.
+  // Sends the answer piece by piece, and stops when the client closes the connection.
   void send_all(int client, const std::string& answer) const {
     const size_t step = drip_.at_once == 0 ? answer.size() : drip_.at_once;
     for (size_t at = 0; at < answer.size(); at += step) {

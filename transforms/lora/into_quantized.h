@@ -83,8 +83,9 @@ Result<Checkpoint> merge_into_gguf(Checkpoint file, const MergeInto& merge,
 // Whether a weight of safetensors is stored so.
 bool holds_codes(const Checkpoint& checkpoint);
 
-// Fails: kUnsupported, naming it: a changed weight that nothing encodes, or whose columns were
-// scaled; as `merge`.
+// Merges into a checkpoint of codes: decodes the weights that change, and encodes them again.
+// Fails: kUnsupported for a changed weight that nothing encodes or whose columns were scaled, which
+// the error names; as `merge` fails.
 Result<Checkpoint> merge_into_codes(Checkpoint checkpoint, const MergeInto& merge,
                                     const QuantizedMerge& how);
 

@@ -38,7 +38,7 @@ Result<QuantizerState> state_of(const QuantRecipe& recipe, const std::string& na
 // The part before "weight_quantizer" in the names that a layer may have.
 std::vector<std::string> quantizer_fronts(const RecipeLayer& layer) {
   std::string module(layer.module);
-  // These two are called mlp in memory.
+  // These classes of transformers call the module of a layer's experts mlp, and their files do not.
   constexpr std::string_view kSparse = ".block_sparse_moe.";
   const bool is_renamed = traits_by_prefix(layer.model_type).has(ModelTrait::kExpertsUnderMlp) ||
                           layer.model_type.starts_with("minimax");

@@ -387,7 +387,9 @@ struct KeyWriter {
     return {};
   }
 
-  // `fields` after the list: the letters, the step, and the layer before which all are full.
+  // Tells which layers have full attention. `fields` names, after the list of layers, three others:
+  // one with a letter for each layer, one with the step from a full layer to the next, and one with
+  // the first layer that may be another.
   Result<std::vector<bool>> usual_full_layers(const std::vector<std::string_view>& fields) const {
     std::vector<bool> flags;
     if (const std::string* letters = text_of(model.config, fields[1])) {

@@ -16,7 +16,7 @@ Tensor bytes_of(std::string name, std::vector<uint64_t> shape, Dtype dtype, uint
                      std::move(bytes));
 }
 
-// qwen3-micro with layers of GPTQ: codes and scales of no meaning.
+// Makes qwen3-micro with GPTQ layers, whose codes and scales are arbitrary.
 Checkpoint packed_model() {
   Checkpoint out = *open(testdata("qwen3-micro"));
   std::vector<Tensor> tensors;

@@ -162,7 +162,7 @@ TEST(TokenizerFixes, ProcessorsTakeTheirClassAlone) {
   const JsonValue wrapped = good(input).config();
   EXPECT_EQ(wrapped["tokenizer_class"], "Qwen2TokenizerFast");
   EXPECT_EQ(wrapped["trust_remote_code"], true);  // else transformers 5 cuts by Qwen2's rules
-  // A fix made before wrapping is named again.
+  // The class that an earlier fix wrote, before the model was wrapped, is replaced.
   input.config = R"({"tokenizer_class": "PreTrainedTokenizerFast"})";
   EXPECT_EQ(good(input).named(), "Qwen2TokenizerFast");
   input.model["model_type"] = "qwen3_vl";

@@ -8,17 +8,17 @@
 namespace ckpt {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json descriptor(const FileDigest& file, std::string name) {
+OrderedJson descriptor(const FileDigest& file, std::string name) {
   const char* const key = name.find("://") == name.npos ? "name" : "uri";
   return {{key, std::move(name)}, {"digest", {{"sha256", file.sha256}}}};
 }
 
 // Converts `tree` and keeps the order of its members.
-Json in_order(const JsonText& tree) {
+OrderedJson in_order(const JsonText& tree) {
   if (tree.kind() == JsonText::Kind::kToken) return json_scalar(tree.token());
-  Json out = tree.is_array() ? Json::array() : Json::object();
+  OrderedJson out = tree.is_array() ? OrderedJson::array() : OrderedJson::object();
   for (const JsonText& item : tree.items()) out.push_back(in_order(item));
   for (const auto& [key, value] : tree.members()) out[key] = in_order(value);
   return out;
@@ -27,23 +27,23 @@ Json in_order(const JsonText& tree) {
 }  // namespace
 
 Result<std::string> render_provenance(const Provenance& provenance) {
-  Json subjects = Json::array();
+  OrderedJson subjects = OrderedJson::array();
   for (const FileDigest& file : provenance.made) subjects.push_back(descriptor(file, file.name));
-  Json inputs = Json::array();
+  OrderedJson inputs = OrderedJson::array();
   for (const Provenance::Input& input : provenance.inputs) {
     for (const FileDigest& file : input.files) {
       inputs.push_back(descriptor(file, input.name + "/" + file.name));
     }
   }
-  Json parameters = Json::object();
+  OrderedJson parameters = OrderedJson::object();
   if (!provenance.command.empty()) parameters["command"] = provenance.command;
   if (!provenance.recipe.empty()) {
     CKPT_ASSIGN(const JsonText recipe, in("recipe", JsonText::parse(provenance.recipe)));
     parameters["recipe"] = in_order(recipe);
   }
-  Json metadata = Json::object();
+  OrderedJson metadata = OrderedJson::object();
   if (!provenance.time.empty()) metadata["finishedOn"] = provenance.time;
-  const Json statement = {
+  const OrderedJson statement = {
       {"_type", "https://in-toto.io/Statement/v1"},
       {"subject", std::move(subjects)},
       {"predicateType", "https://slsa.dev/provenance/v1"},
@@ -51,12 +51,12 @@ Result<std::string> render_provenance(const Provenance& provenance) {
        {{"buildDefinition",
          {{"buildType", "urn:ckpt:build:v1"},
           {"externalParameters", std::move(parameters)},
-          {"internalParameters", Json::object()},
+          {"internalParameters", OrderedJson::object()},
           {"resolvedDependencies", std::move(inputs)}}},
         {"runDetails",
          {{"builder", {{"id", kBuilderId}, {"version", {{"ckpt", provenance.tool_version}}}}},
           {"metadata", std::move(metadata)}}}}}};
-  return statement.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return statement.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 }  // namespace ckpt

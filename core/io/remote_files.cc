@@ -30,8 +30,8 @@ std::atomic<const RemoteFiles*> served_files = &kNoFiles;
 }  // namespace
 
 bool is_url(const std::filesystem::path& path) {
-  constexpr std::array<std::string_view, 4> kSchemes = {"hf://", "s3://", "https://", "http://"};
-  for (const std::string_view scheme : kSchemes) {
+  constexpr std::array<std::string_view, 4> kUrlStarts = {"hf://", "s3://", "https://", "http://"};
+  for (const std::string_view scheme : kUrlStarts) {
     if (path.native().starts_with(scheme)) return true;
   }
   return false;

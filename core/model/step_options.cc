@@ -95,9 +95,9 @@ Result<OptionValues::Value> read_value(const OptionRule& rule, const std::string
 }  // namespace
 
 std::string_view name_of(ValueKind kind) {
-  constexpr std::string_view kNames[] = {"text", "choice", "yes-no", "glob",
-                                         "path", "type",   "number", "pair"};
-  return kNames[static_cast<size_t>(kind)];
+  constexpr std::string_view kValueKinds[] = {"text", "choice", "yes-no", "glob",
+                                              "path", "type",   "number", "pair"};
+  return kValueKinds[static_cast<size_t>(kind)];
 }
 
 std::vector<std::string> OptionRule::words() const {

@@ -56,6 +56,14 @@ struct OptionRule {
   std::vector<std::string> (*other_words)() = nullptr;
   std::string_view needs = {};  // an option without which this one has no effect
 
+  // A copy with another value in one field.
+  template <class T>
+  constexpr OptionRule with(T OptionRule::*field, T held) const {
+    OptionRule out = *this;
+    out.*field = held;
+    return out;
+  }
+
   // Used in declarations: kGlobOption.repeated().
   constexpr OptionRule repeated() const { return with(&OptionRule::repeats, true); }
   constexpr OptionRule required() const { return with(&OptionRule::is_required, true); }
@@ -90,13 +98,6 @@ struct OptionRule {
   // The help and `more`, with the default and whether the option may repeat.
   std::string whole_help(std::string_view more = {}) const;
 
- private:
-  template <class T>
-  constexpr OptionRule with(T OptionRule::*field, T held) const {
-    OptionRule out = *this;
-    out.*field = held;
-    return out;
-  }
 };
 using OptionRules = std::span<const OptionRule>;
 

@@ -152,8 +152,9 @@ Status plan_file(Patch& patch, const Output& before, const OutputFile* old, size
 }  // namespace
 
 std::string_view name(FileChange change) {
-  constexpr std::string_view kNames[] = {"written", "header", "shifted", "rewritten", "removed"};
-  return kNames[static_cast<size_t>(change)];
+  constexpr std::string_view kChangeNames[] = {"written", "header", "shifted", "rewritten",
+                                               "removed"};
+  return kChangeNames[static_cast<size_t>(change)];
 }
 
 uint64_t Patch::written_bytes() const {

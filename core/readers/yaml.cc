@@ -244,7 +244,7 @@ class YamlReader {
                                                                     : map(depth);
     if (!out || name.empty()) return out;
     CKPT_TRY(count_copy(event, bytes_ - before));
-    anchors_[name] = {*out, bytes_ - before};
+    anchors_.insert_or_assign(name, std::pair(*out, bytes_ - before));
     return out;
   }
 

@@ -73,14 +73,14 @@ void only_feedback(ConstFloatRows, std::span<const float>, Block*) {}
 template <Dtype kDtype, class Block, EncodeBlocks<Block> kEncode>
 bool encode_bf16_part(std::span<const std::byte> values, const EncodeContext& context,
                       Parts parts) {
-  constexpr uint64_t kPieceValues = 4096, kPieceBytes = kPieceValues * sizeof(uint16_t);
+  constexpr uint64_t kStepValues = 4096, kStepBytes = kStepValues * sizeof(uint16_t);
   constexpr float kEnd = kDtypeInfos[static_cast<size_t>(kDtype)].end;
-  static_assert(kPieceValues % Block::kValues == 0);
+  static_assert(kStepValues % Block::kValues == 0);
   if (context.options.search == ScaleSearch::kBest) return false;
   auto* out = reinterpret_cast<Block*>(parts[0].data());
-  alignas(64) float floats[kPieceValues];
+  alignas(64) float floats[kStepValues];
   while (!values.empty()) {
-    const auto piece = values.first(std::min<uint64_t>(kPieceBytes, values.size()));
+    const auto piece = values.first(std::min<uint64_t>(kStepBytes, values.size()));
     const uint64_t count = piece.size() / sizeof(uint16_t);
     if (!decode_bf16_below(kEnd, piece.data(), count, floats)) return false;
     kEncode(floats, count / Block::kValues, out);

@@ -27,6 +27,8 @@ template <class... Cases>
 struct Overloaded : Cases... {
   using Cases::operator()...;
 };
+template <class... Cases>
+Overloaded(Cases...) -> Overloaded<Cases...>;  // Clang 16 needs it
 
 // The option takes one value each time; the next word is a positional or another option.
 void take_one_at_a_time(CLI::Option* option) {

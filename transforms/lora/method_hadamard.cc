@@ -61,7 +61,7 @@ enum HadamardNumber : uint8_t { kHadaScale, kHadaRank };
 void multiply_cores(RowChange::Held& held) {
   std::vector<RowChange::Floats>& all = held.factors;
   const auto rank = static_cast<uint64_t>(held.numbers[kHadaRank]);
-  for (const size_t a : {0, 3}) flatten_core(all[a], all[a + 1], all[a + 2], rank);
+  for (const size_t a : {size_t{0}, size_t{3}}) flatten_core(all[a], all[a + 1], all[a + 2], rank);
   all.erase(all.begin() + 2);
   all.pop_back();
 }

@@ -25,7 +25,7 @@ Result<Tensor> swapped(const Tensor& tensor, uint64_t first, uint64_t step, uint
 // Separates even and odd rows of {n, 2 rows, columns}, for any codec.
 Result<std::vector<Tensor>> row_pairs(const Tensor& tensor) {
   std::vector<Tensor> out;
-  for (const uint64_t first : {0, 1}) {
+  for (const uint64_t first : {uint64_t{0}, uint64_t{1}}) {
     CKPT_ASSIGN(Tensor taken, take_every(tensor, first, 2));
     CKPT_ASSIGN(out.emplace_back(),
                 reshape(std::move(taken), {tensor.shape[0], tensor.shape[1] / 2, tensor.shape[2]}));
@@ -48,7 +48,7 @@ Result<std::vector<Tensor>> swap_axes(const Tensor& tensor, Change change) {
   }
   if (is_turned) return row_pairs(tensor);
   const bool in_turn = change == Change::kSwapPairs;
-  for (const uint64_t part : {0, 1}) {
+  for (const uint64_t part : {uint64_t{0}, uint64_t{1}}) {
     CKPT_ASSIGN(out.emplace_back(),
                 swapped(tensor, in_turn ? part : part * (rows / 2), in_turn ? 2 : 1, rows / 2));
   }
@@ -62,7 +62,7 @@ Result<std::vector<Tensor>> value_pairs(const Tensor& tensor) {
   const uint64_t rows = tensor.shape[0];
   const uint64_t columns = tensor.shape[1];
   std::vector<Tensor> out;
-  for (const uint64_t part : {0, 1}) {
+  for (const uint64_t part : {uint64_t{0}, uint64_t{1}}) {
     CKPT_ASSIGN(Tensor taken, take_grid(tensor, {part, {1, rows, columns / 2}, {0, columns, 2}}));
     CKPT_ASSIGN(out.emplace_back(), reshape(std::move(taken), {rows, columns / 2}));
   }

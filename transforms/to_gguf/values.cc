@@ -430,7 +430,7 @@ Result<Tensor> multiplied(Tensor tensor, std::string_view fields, const Model& m
     const std::string_view field = take_word(entry, '/');
     const JsonValue* value = model.field(field);
     if (value != nullptr && !entry.empty()) {
-      const size_t index = entry[0] - '0';
+      const auto index = static_cast<size_t>(entry[0] - '0');
       if (value->is_array() && index < value->size()) value = &(*value)[index];
     }
     if (value == nullptr) continue;

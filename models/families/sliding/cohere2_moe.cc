@@ -13,6 +13,7 @@ namespace {
 constexpr auto kCohere2MoeLayer = spread([] { return std::to_array<ParameterRule>({
     {"model.embed_tokens.weight", "vocab_size hidden_size"},
     {"model.norm.weight",         "hidden_size"},
+    {"lm_head.weight",            "vocab_size hidden_size", kWhole, "head"},
     {".input_layernorm.weight",   "hidden_size"},
     {".mlp.{gate,up}_proj.weight", "dense_width hidden_size", kRows, "dense"},
     {".mlp.down_proj.weight", "hidden_size dense_width", kColumns, "dense"},
@@ -23,6 +24,7 @@ constexpr auto kCohere2MoeLayer = spread([] { return std::to_array<ParameterRule
      kColumns, "sparse num_shared_experts"},
 }); });
 constexpr auto kCohere2MoeNames = spread([] { return std::to_array<NameRule>({
+    {"lm_head", "output"},
     {"model.layers.{}.mlp.shared_experts.{gate,up,down}_proj", "blk.{}.ffn_{gate,up,down}_shexp"},
 }); });
 constexpr KeyRule kCohere2MoeKeys[] = {

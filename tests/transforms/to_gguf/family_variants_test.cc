@@ -183,17 +183,6 @@ TEST(ToGguf, TheEndOfAChatReplacesOnlyAnEndThatTheFilesHave) {
   EXPECT_EQ(list->metadata.find(key), nullptr);
 }
 
-TEST(FromGguf, HeadsOfMamba2AreThePartsOfItsState) {
-  auto made = gguf_of_variant(variant("mamba2", "{}"));
-  ASSERT_TRUE(made.has_value()) << made.error().text();
-  const auto back = run("from-gguf", std::move(*made), {});
-  ASSERT_TRUE(back.has_value()) << back.error().text();
-  const JsonValue config = JsonValue::parse(back->find_document("config.json")->text());
-  const Checkpoint source = variant("mamba2", "{}");
-  const JsonValue own = JsonValue::parse(source.find_document("config.json")->text());
-  for (const char* field : {"head_dim", "num_heads"}) EXPECT_EQ(config[field], own[field]) << field;
-}
-
 // transformers 5 saves fields of experts for a dense model, too.
 TEST(ToGguf, ADenseNemotronHHasNoKeysOfExperts) {
   const auto made = gguf_of_variant(variant("nemotron-h", R"({"n_routed_experts": 8,

@@ -244,10 +244,19 @@ std::pair<uint64_t, uint64_t> attention_values(const auto& number, const Family&
                : heads * (number("qk_nope_head_dim", 0) + turned + number("v_head_dim", 0));
     windowed = full;
   }
-  if (const uint64_t global = number("global_head_dim", 0); global > 0) {
-    full = 2 * number("num_global_key_value_heads", key_heads) * global;
-  }
   return {full, windowed};
+}
+
+// Fills in the heads of layers with full attention, where the class has fields of its own for them.
+Status set_full_heads(Fields text, const Family& table, std::vector<ResolvedLayer>& layers) {
+  if (table.sizes.full_head.empty()) return {};
+  for (uint64_t i = 0; i < layers.size(); ++i) {
+    if (layers[i].memory() != LayerMemory::kFull) continue;
+    text.set_layer(i);
+    CKPT_ASSIGN(layers[i].head, text.count(table.sizes.full_head));
+    CKPT_ASSIGN(layers[i].key_heads, text.count(table.sizes.full_key_heads));
+  }
+  return {};
 }
 
 // Whether the model has an encoder and a decoder. Only the decoder's layers cache keys and values
@@ -324,6 +333,11 @@ std::optional<ResolvedModel> resolve_config(const JsonValue& root) {
         if (!state) return std::nullopt;
         layer.kept_values = *state;
     }
+  }
+  if (!set_full_heads(text, *table, out.layers)) return std::nullopt;
+  for (ResolvedLayer& layer : out.layers) {
+    if (layer.head > kMaxNumber || layer.key_heads > kMaxNumber) return std::nullopt;
+    if (layer.head > 0) layer.kept_values = 2 * layer.key_heads * layer.head;
   }
   if (state) add_states(out, *table, *state);
   const bool is_encoder = is_encoder_class(table);
@@ -425,6 +439,7 @@ Result<std::vector<ResolvedLayer>> resolve_layers(const Fields& text, const Fami
   for (uint64_t i = 0; i < layers; ++i) {
     out.push_back({std::string(fields.type_of(i)), fields.is_sparse(text.config(), i)});
   }
+  CKPT_TRY(set_full_heads(text, table, out));
   return out;
 }
 

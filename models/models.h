@@ -89,12 +89,12 @@ enum class Change : uint8_t {
   kConvolution,       // axes of length 1 dropped, then kValueRowsAfterQk
   kExpert,            // one expert of many: {} twice, layer and expert; stacked when all were seen
   kFilledTokenRows,   // rows of zeros behind, up to as many as config.json has tokens
-  kStreams,           // one of altup_num_inputs - 1 tensors, which are stacked by the number in {}
+  kStacked,           // one of NameRule::parts tensors, numbered by the last {}; they are stacked
   kFirst,             // several names hold copies of one tensor; the first that comes is written
   kWholeNumbers,      // I64 numbers become I32; written before all other tensors
   kProduct,           // two vectors with one target, which gets their product
   kRowParts,          // rows are cut into several tensors, by FamilySizes::row_parts
-  kShards,            // FamilySizes::shards tensors, numbered by the last {}; their rows are joined
+  kShards,            // the same, but their rows are joined
   kTokenRows,         // as many rows as config.json has tokens, where there are more
   kExpertsGateUp,     // {experts, gate and up, hidden}: two tensors, `to` and `second`
   kNegExp,            // -exp(x)
@@ -131,6 +131,7 @@ struct NameRule {
   // list has one number for each part of the rows (FamilySizes::row_parts). Absent: 1.
   std::string_view factors = {};
   std::string_view from_layer = {};  // a field: its number of first layers do not write the tensor
+  std::string_view parts = {};       // how many tensors become one, made of fields as in a shape
 };
 
 // Where the value of a key comes from.
@@ -150,6 +151,7 @@ enum class KeySource : uint8_t {
   kPartialRotary,       // head size x partial_rotary_factor; when absent, the number in `fields`
   kRotary,              // head size
   kNumber,              // `fields` as in a shape: "hidden_size/num_attention_heads"
+  kNumberUnlessZero,    // the same; nothing where it is 0
   kRopeNeeded,          // of the rope parameters; must be there
   kRopeTenth,           // a tenth of a field of the rope parameters, where it is there
   kConstant,            // `fields`: true or false, a number, or a text, by the type of the key
@@ -285,6 +287,7 @@ struct FamilyForms {
   // tensor that the first row of its `names` gives.
   const Family* earlier = nullptr;
   const Family* turned = nullptr;  // where stacked experts lie [expert, out, in]
+  std::string_view unread = {};    // fields that its models may have, and nothing is read from
 };
 
 // Sizes that the common rows do not tell.
@@ -292,7 +295,9 @@ struct FamilySizes {
   std::string_view norm_groups = {};  // field that counts the groups of kNormGroups
   // Sizes of the parts that have factors of their own, or become tensors (kRowParts).
   std::string_view row_parts = {};
-  std::string_view shards = {};       // field that counts the tensors of kShards
+  // Fields of layers with full attention, where their heads are others: the values of a head, and
+  // the heads of keys.
+  std::string_view full_head = {}, full_key_heads = {};
   bool ignores_head_dim = false;      // no sizes of heads among the common keys
   uint64_t vocabulary_multiple = 1;   // tokens are filled up to a multiple of it
 };

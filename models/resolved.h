@@ -20,6 +20,8 @@ struct ResolvedLayer {
   std::string type;         // a word of layer_types, or "mlp" or "moe"; empty: not known
   bool is_sparse = false;   // its MLP consists of experts
   uint64_t kept_values = 0;  // attention: per token; recurrent layers: the entire state
+  // Full attention, where the class has other heads there: values of one, and heads of keys.
+  uint64_t head = 0, key_heads = 0;
 
   LayerMemory memory() const { return layer_type(type).kind; }
   bool is_mlp() const { return memory() == LayerMemory::kNone; }

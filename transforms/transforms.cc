@@ -45,7 +45,7 @@ bool has_narrow_rows(const Family& family) {
       const std::vector<std::string_view> shape = split_words(rule.shape);
       if (shape.size() != 2 || !rule.name.ends_with(".weight")) continue;
       const auto columns = number_of_fields(family, usual, shape[1]);
-      if (columns && *columns < 16) return true;
+      if (columns && *columns > 0 && *columns < 16) return true;
     }
   }
   return false;

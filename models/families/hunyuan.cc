@@ -21,6 +21,7 @@ constexpr KeyRule kHunyuanKeys[] = {
 };
 constexpr KeyRule kHunyuanVlKeys[] = {
     {"expert_count",   kU32, "", kUnlessOne},  // released configurations have one
+    {"rope.freq_base", kF32, "50", kAlphaRope},
     {"rope.freq_base", kF32, "", kXdRope},
 };
 constexpr auto kHunyuanExperts = spread([] { return std::to_array<ParameterRule>({

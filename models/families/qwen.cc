@@ -16,6 +16,7 @@ constexpr ClassDefault kQwen2Defaults[] = {
     {"vocab_size", "151936"}, {"max_position_embeddings", "32768", kInKeys},
     {"num_hidden_layers", "32", kInShapes}, rows::kHeadOfWidth,
 };
+constexpr auto kQwen2MoeBias = rows::under("qkv_bias", rows::kAllBias);
 constexpr ClassDefault kQwen2MoeDefaults[] = {
     {"hidden_size", "2048"}, {"intermediate_size", "5632"}, {"num_attention_heads", "16"},
     {"num_key_value_heads", "16"}, {"rms_norm_eps", "1e-6", kInKeys},
@@ -23,7 +24,7 @@ constexpr ClassDefault kQwen2MoeDefaults[] = {
     {"max_position_embeddings", "32768", kInKeys}, {"moe_intermediate_size", "1408"},
     {"shared_expert_intermediate_size", "5632"}, {"num_experts_per_tok", "4", kInKeys},
     {"num_experts", "60"}, {"num_hidden_layers", "24", kInShapes}, rows::kHeadOfWidth,
-    rows::kAllSparse,
+    rows::kAllSparse, {"qkv_bias", "1", kInShapes},
 };
 constexpr ClassDefault kQwen3Defaults[] = {
     {"hidden_size", "4096"}, {"intermediate_size", "22016"}, {"num_attention_heads", "32"},
@@ -80,12 +81,13 @@ const Family kQwen2Moe = {
     .architectures = "Qwen2MoeForCausalLM",
     .model_types = "qwen2_moe",
     .traits = {.text = {.set = {kOnlySilu, kThetaOutside, kNormsFeedLinears},
-                        .own_config = "Qwen2Moe"}},
+                        .own_config = "Qwen2Moe",
+                        .told_fields = {{"qkv_bias", "attn_q.bias"}}}},
     .names = rows::kExpertLists,
     .keys = rows::kQwenExpertKeys,
     .defaults = kQwen2MoeDefaults,
-    .parameters = {rows::kFrame, rows::kAttention, rows::kQkvBias, rows::kMlp, rows::kExperts,
-                   rows::kSharedExpert},
+    .parameters = {rows::kFrame, rows::kAttention, std::span(kQwen2MoeBias).first(3), rows::kMlp,
+                   rows::kExperts, rows::kSharedExpert},
     .graph = {.constants = {{"norm_topk_prob", "false"},
                             {"decoder_sparse_step", "1"},
                             {"mlp_only_layers", "[]"}}},

@@ -174,7 +174,8 @@ constexpr auto kQwen4ExpNames = spread([] { return std::to_array<NameRule>({
     {"model.layers.{}.ple.{key,value}_proj", "blk.{}.ple_{key,value}"},
     {"model.layers.{}.ple.conv1d", "blk.{}.ple_conv1d", kSqueeze},
     {"model.layers.{}.ple.norm_{key,query,conv}", "blk.{}.ple_norm_{key,query,conv}", kAddOne},
-    {"model.layers.{}.ple.ple_embedding.ngram_embedding.shard_{}", "per_layer_token_embd", kShards},
+    {.from = "model.layers.{}.ple.ple_embedding.ngram_embedding.shard_{}",
+     .to = "per_layer_token_embd", .change = kShards, .parts = "split_ngram_parts"},
     {"model.layers.{}.ple.ple_embedding.{layer_multipliers,ngram_heads_offsets,"
      "ngram_heads_vocab_sizes}", ""},
 }); });
@@ -274,8 +275,7 @@ constexpr Family qwen4exp(std::span<const KeyRule> keys) {
       .defaults = kQwen4ExpDefaults,
       .parameters = {kQwen4ExpRows, kGatedAttention, kDeltaInputs, kDeltaAttention, rows::kExperts,
                      rows::kSharedExpert, kNgramRows, kNgramShards},
-      .sizes = {.row_parts = "indexer_n_heads*indexer_head_dim indexer_kv_heads*indexer_head_dim",
-                .shards = "split_ngram_parts"},
+      .sizes = {.row_parts = "indexer_n_heads*indexer_head_dim indexer_kv_heads*indexer_head_dim"},
       .left_out_start = "mtp.",
   };
 }

@@ -1,8 +1,7 @@
 // StableLM: norms with biases, a part of each head turned.
 //
 // Sources: llama.cpp conversion/stablelm.py (StableLMModel); transformers models/stablelm. The file
-// says no rotary base. Norms of single heads (qk_layernorm, in StableLM 2 12B) are not converted:
-// they have no names in GGUF here.
+// says no rotary base. Norms of single heads (qk_layernorm, in StableLM 2 12B) are stacked.
 #include "models/families/rows.h"
 
 namespace ckpt {
@@ -21,6 +20,12 @@ constexpr ParameterRule kStableLmNorms[] = {  // one a head
      "qk_layernorm per:num_attention_heads"},
     {".self_attn.k_layernorm.norms.{}.weight", "head_dim", kWhole,
      "qk_layernorm per:num_key_value_heads"},
+};
+constexpr NameRule kStableLmNormNames[] = {
+    {.from = "model.layers.{}.self_attn.q_layernorm.norms.{}.weight",
+     .to = "blk.{}.attn_q_norm.weight", .change = kStacked, .parts = "num_attention_heads"},
+    {.from = "model.layers.{}.self_attn.k_layernorm.norms.{}.weight",
+     .to = "blk.{}.attn_k_norm.weight", .change = kStacked, .parts = "num_key_value_heads"},
 };
 constexpr auto kStableLmBias = rows::under("use_qkv_bias", rows::kAllBias);
 constexpr auto kStableLmKeys = spread([] { return std::to_array<KeyRule>({
@@ -51,10 +56,11 @@ const Family kStableLm = {
     .architectures = "StableLmForCausalLM",
     .model_types = "stablelm",
     .traits = {.text = {.set = {kIgnoresParallelResidual},
-                        .told_fields = {{"use_qkv_bias", "attn_q.bias"}},
+                        .told_fields = {{"use_qkv_bias", "attn_q.bias"},
+                                        {"qk_layernorm", "attn_q_norm.weight"}},
                         .only_in_transformers = {"_layernorm.norms."},
                         .vllm_names = {{".q_proj", ".qkv_proj"}, {".gate_proj", ".gate_up_proj"}}}},
-    .names = {rows::kCommonNames},
+    .names = {kStableLmNormNames, rows::kCommonNames},
     .keys = kStableLmKeys,
     .keys_around = {.has_common = false},
     .defaults = kStableLmDefaults,

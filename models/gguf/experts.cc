@@ -50,7 +50,7 @@ constexpr GgufRow kMiniMaxRows[] = {
     {"blk.{}.exp_probs_b.bias",   "expert"},
 };
 constexpr GgufRow kQwen2MoeRows[] = {
-    {"blk.{}.attn_{q,k,v}",              "embd embd v_gqa v_gqa", "biased"},
+    {"blk.{}.attn_{q,k,v}",              "embd embd v_gqa v_gqa"},
     {"blk.{}.attn_output.weight",        "embd embd"},
     {"blk.{}.ffn_gate_inp_shexp.weight", "embd"},
     {"blk.{}.ffn_{gate,up,down}_shexp.weight", "embd shared_width"},

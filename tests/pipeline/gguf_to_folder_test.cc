@@ -47,6 +47,7 @@ constexpr const char* kReturnedFamilies[] = {
     "phi2",          "phi3",       "phimoe",          "qwen2-moe",    "qwen25-vl",
     "qwen3-moe",     "qwen3-next", "qwen3-vl",        "qwen3-vl-moe", "qwen35-vl",
     "seed-oss",      "smollm3",    "stablelm",        "starcoder2",   "t5",
+    "stablelm-12b",  "qwen2-moe-unbiased",
     "tinyllama"};
 
 std::vector<ReturnedModel> returned_models() {

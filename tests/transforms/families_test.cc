@@ -66,13 +66,12 @@ TEST(Families, RowsAreWellFormed) {
     for (const auto list : family->names) {
       for (const NameRule& rule : list) {
         const bool is_expert = rule.change == Change::kExpert;
-        const bool is_shard = rule.change == Change::kShards;  // of a table of the whole model
         if (rule.to.empty()) continue;  // the converter leaves this tensor out
-        const bool is_stream = rule.change == Change::kStreams;  // of the whole model
-        EXPECT_EQ(count_holes(rule.to),
-                  std::min<size_t>(count_holes(rule.from), !is_stream && !is_shard))
-            << rule.from;
-        EXPECT_EQ(count_holes(rule.from) == 2, is_expert || is_shard) << rule.from;
+        const bool is_part = rule.change == Change::kStacked || rule.change == Change::kShards;
+        const size_t before = count_holes(rule.from), after = count_holes(rule.to);
+        EXPECT_EQ(is_part, !rule.parts.empty()) << rule.from;
+        EXPECT_TRUE(is_part ? after < before : after == std::min<size_t>(before, 1)) << rule.from;
+        EXPECT_EQ(is_expert, before == 2 && !is_part) << rule.from;
         EXPECT_EQ(has_two_targets(rule.change), !rule.second.empty()) << rule.from;
       }
     }

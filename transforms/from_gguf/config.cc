@@ -232,6 +232,7 @@ class ConfigReader {
               static_cast<double>(*count) / static_cast<double>(head_size());
         }
         return;
+      case KeySource::kNumberUnlessZero:
       case KeySource::kNumber:
         if (count) take_number(rule, *count);
         return;
@@ -352,6 +353,9 @@ class ConfigReader {
       config_["attention_head_dim"] = number;
       return;
     }
+    if (const size_t over = rule.fields.rfind('/'); over != rule.fields.npos) {
+      take_divisor(rule.fields.substr(0, over), std::string(rule.fields.substr(over + 1)), number);
+    }
     if (rule.fields.find_first_of("0123456789-/") != rule.fields.npos) return;
     const size_t sign = rule.fields.find_first_of("*+");
     if (sign == rule.fields.npos) return set_field(rule.fields, number);
@@ -364,6 +368,12 @@ class ConfigReader {
       if (config_.contains(std::string(wanted)) || part == 0 || (is_sum && part > number)) continue;
       config_[std::string(wanted)] = is_sum ? number - part : number / part;
     }
+  }
+
+  // Sets the field by which `above` was divided, if no other key has it.
+  void take_divisor(std::string_view above, const std::string& field, uint64_t quotient) {
+    const auto divided = number_of_fields(family_, config_, above);
+    if (divided && quotient > 0 && !config_.contains(field)) config_[field] = *divided / quotient;
   }
 
   uint64_t field_count(std::string_view field) const {

@@ -1,8 +1,5 @@
 // Values of keys that follow from several fields: kinds of attention by layer, heads of two sizes,
 // the rotated share of a head (llama.cpp conversion/{gemma,phi}.py set_gguf_parameters).
-//
-// A field for the layers with full attention is at the root ("global_head_dim"), or in
-// per_layer_config under the index of such a layer.
 #include <algorithm>
 #include <cmath>
 
@@ -26,30 +23,22 @@ Result<std::vector<bool>> sliding_blocks(const Model& model) {
   return out;
 }
 
-// The field `root` of config.json, or `field` of the first full-attention layer that has it.
-Result<std::optional<uint64_t>> of_full_attention(const Model& model, const char* root,
-                                                  const char* field) {
-  if (model.field(root) != nullptr) {
-    CKPT_ASSIGN(const uint64_t declared, model.count(root));
-    return std::optional(declared);
-  }
-  const JsonValue* layers = model.field("per_layer_config");
-  CKPT_ASSIGN(const std::vector<bool> sliding, sliding_layers(model));
-  for (uint64_t i = 0; layers != nullptr && i < sliding.size(); ++i) {
-    const JsonValue* value = sliding[i] ? nullptr : known(known(*layers, std::to_string(i)), field);
-    if (value == nullptr) continue;
-    const auto count = whole(*value);
-    if (count && *count <= INT32_MAX) return count;
-    return corrupt("config.json: per_layer_config has {} {} for layer {}; expected a whole number",
-                   field, value->dump(), i);
-  }
-  return std::optional<uint64_t>();
-}
-
+// The size of a head in the layers with full attention.
 Result<uint64_t> full_head(const Model& model) {
-  CKPT_ASSIGN(const auto found, of_full_attention(model, "global_head_dim", "head_dim"));
-  if (found) return *found;
-  return corrupt("config.json: no global_head_dim, and no head_dim in per_layer_config");
+  CKPT_ASSIGN(const auto layers, resolve_layers(*model.family, model.config, model.layers));
+  uint64_t out = 0;
+  for (const ResolvedLayer& layer : layers) {
+    if (layer.head == 0) continue;
+    if (out != 0 && layer.head != out) {
+      return unsupported_hint("ckpt convert with another target, such as --to bf16",
+                              "config.json: layers with full attention have heads of {} and of {} "
+                              "values; a GGUF holds one number for all",
+                              out, layer.head);
+    }
+    out = layer.head;
+  }
+  if (out > 0) return out;
+  return number_of_fields(*model.family, model.config, model.family->sizes.full_head);
 }
 
 Result<std::vector<int32_t>> by_layer(const std::vector<bool>& choose, uint64_t yes, uint64_t no) {
@@ -72,13 +61,21 @@ std::optional<MetaValue> as_counts(const std::vector<int32_t>& counts) {
   return MetaValue::array(make_i32_array(counts));
 }
 
+// Written where config.json says how many heads of keys full attention has, be it as many as usual.
 KeyValue full_or_sliding_heads(const Model& model) {
-  CKPT_ASSIGN(const auto full,
-              of_full_attention(model, "num_global_key_value_heads", "num_key_value_heads"));
-  if (!full || model.field("num_key_value_heads") == nullptr) return std::optional<MetaValue>();
-  CKPT_ASSIGN(const uint64_t sliding, model.count("num_key_value_heads"));
-  CKPT_ASSIGN(const std::vector<bool> is_sliding, sliding_layers(model));
-  return by_layer(is_sliding, sliding, *full).map(as_counts);
+  if (model.field("num_key_value_heads") == nullptr) return std::optional<MetaValue>();
+  CKPT_ASSIGN(const uint64_t usual, model.count("num_key_value_heads"));
+  CKPT_ASSIGN(const auto layers, resolve_layers(*model.family, model.config, model.layers));
+  const JsonValue* own = model.field("per_layer_config");
+  bool is_said = model.field("num_global_key_value_heads") != nullptr;
+  std::vector<int32_t> out;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const bool is_full = layers[i].head > 0;
+    const JsonValue* of_layer = own == nullptr ? nullptr : known(*own, std::to_string(i));
+    is_said = is_said || (is_full && known(of_layer, "num_key_value_heads") != nullptr);
+    out.push_back(static_cast<int32_t>(is_full ? layers[i].key_heads : usual));
+  }
+  return is_said ? as_counts(out) : std::nullopt;
 }
 
 KeyValue wide_feed_forward(const Model& model) {

@@ -269,7 +269,8 @@ struct KeyWriter {
   // llama.cpp's converter does whatever the context in config.json is
   // (conversion/hunyuan.py set_gguf_parameters, which knows only these bases and contexts).
   Status alpha_rope(const KeyRule& rule) const {
-    if (text_in(rope(), "rope_type") != "dynamic") return {};
+    const bool has_sections = rope_sections_of(model.rope) != nullptr;
+    if (text_in(rope(), "rope_type") != "dynamic" || has_sections) return {};
     constexpr uint64_t kContext = 262144;
     const auto base = number(known(rope(), "rope_theta"));
     const double usual = std::strtod(std::string(rule.fields).c_str(), nullptr);
@@ -477,9 +478,11 @@ struct KeyWriter {
 
   Status write_computed(const KeyRule& rule) const {
     switch (rule.source) {
+      case KeySource::kNumberUnlessZero:
       case KeySource::kNumber: {
         CKPT_ASSIGN(const uint64_t value,
                     number_of_fields(*model.family, model.config, rule.fields));
+        if (value == 0 && rule.source == KeySource::kNumberUnlessZero) return {};
         return set(rule.key, rule.type, JsonValue(value));
       }
       case KeySource::kRopeField:

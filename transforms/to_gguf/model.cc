@@ -254,20 +254,6 @@ Result<uint64_t> Model::head_values() const {
   return hidden / heads;
 }
 
-// Sets num_hidden_layers from the list of layers. Removes the fields of experts if the list has
-// MLPs and no experts: transformers 5 saves these fields for every Nemotron-H.
-void apply_layer_list(JsonValue& config) {
-  if (const auto layers = layer_count(config)) config["num_hidden_layers"] = *layers;
-  const JsonValue types = list_in(config, "layers_block_type");
-  const auto has = [&](const char* type) {
-    return std::ranges::find(types, JsonValue(type)) != types.end();
-  };
-  if (!has("mlp") || has("moe")) return;
-  for (const char* field : {"n_routed_experts", "num_experts_per_tok", "n_group", "topk_group"}) {
-    config.erase(field);
-  }
-}
-
 // Replaces a list with the base of each layer by two: the first layer has full attention, the
 // second a window.
 void name_listed_bases(JsonValue& config) {
@@ -295,8 +281,11 @@ Result<Model> read_model(const Checkpoint& checkpoint) {
   model.architecture = found.architecture;
   model.config = merged_config(model.root);
   name_listed_bases(model.config);
-  apply_layer_list(model.config);
+  if (const auto layers = layer_count(model.config)) model.config["num_hidden_layers"] = *layers;
   CKPT_ASSIGN(model.family, selected_form(model.family, model.config));
+  for (const std::string_view field : split_words(model.family->forms.unread)) {
+    model.config.erase(std::string(field));
+  }
   JsonValue level = rope_level(model, text);
   if (!is_bare(model)) level = level_with_default(std::move(level), model);
   model.rope = complete_rope(level, model.config);

@@ -24,11 +24,11 @@ Result<uint64_t> expert_number(const Match& match, const std::string& tensor, ui
   return corrupt("tensor '{}' is expert {}; config.json has {} experts", tensor, digits, count);
 }
 
-Result<uint64_t> shard_number(const Match& match, const std::string& tensor, uint64_t count) {
+Result<uint64_t> part_number(const Match& match, const std::string& tensor, uint64_t count) {
   const std::string& digits = match.numbers.back();
   const uint64_t number = digits.size() > 9 ? UINT64_MAX : std::stoull(digits);
   if (number < count) return number;
-  return corrupt("tensor '{}' is shard {}; config.json has {} shards", tensor, digits, count);
+  return corrupt("tensor '{}' is number {}; config.json has {} of them", tensor, digits, count);
 }
 
 }  // namespace ckpt

@@ -50,7 +50,7 @@ std::string gguf_name(std::string_view target, const Match& match);
 
 // The index of the expert in `match`. Fails: kCorrupt if it is not below `count`.
 Result<uint64_t> expert_number(const Match& match, const std::string& tensor, uint64_t count);
-// The index of the shard in `match` (Change::kShards). Fails: as expert_number().
-Result<uint64_t> shard_number(const Match& match, const std::string& tensor, uint64_t count);
+// The index of the part in `match` (NameRule::parts). Fails: as expert_number().
+Result<uint64_t> part_number(const Match& match, const std::string& tensor, uint64_t count);
 
 }  // namespace ckpt

@@ -41,6 +41,12 @@ struct Expert {
 // The experts by projection (its row), then by their index.
 using Experts = std::map<const NameRule*, std::map<uint64_t, Expert>>;
 
+// Those of a tensor that are there, by number.
+struct Parts {
+  uint64_t expected = 0;
+  std::map<uint64_t, Tensor> found;
+};
+
 // Floats of different types, and rows that share scales with other rows of their tensor, are joined
 // as F32, which represents them all exactly.
 void give_one_type(std::vector<Tensor>& tensors, const Codec& f32) {
@@ -85,14 +91,13 @@ class TensorList {
     const NameRule& rule = *match->rule;
     if (rule.to.empty()) return {};
     if (rule.change == Change::kExpert) return add_expert(std::move(named), *match);
-    if (rule.change == Change::kStreams) return add_stream(std::move(named), rule);
     if (!rule.from_layer.empty()) {
       CKPT_ASSIGN(const uint64_t first, model_.count(rule.from_layer));
       if (number_from<uint64_t>(match->numbers[0]).value_or(first) < first) return {};
     }
     if (rule.change == Change::kWholeNumbers) return add_numbers(std::move(named.tensor), *match);
     if (rule.change == Change::kProduct) return add_product(std::move(named.tensor), *match);
-    if (rule.change == Change::kShards) return add_shard(std::move(named), *match);
+    if (!rule.parts.empty()) return add_part(std::move(named), *match);
     if (rule.change == Change::kFirst && names_.contains(gguf_name(rule.to, *match))) return {};
     const std::string source = named.tensor.original_name();
     CKPT_SET(named.tensor, multiplied(std::move(named.tensor), rule.factors, model_));
@@ -134,9 +139,9 @@ class TensorList {
     for (const auto& [name, factor] : factors_) {
       return corrupt("tensor '{}' without the other one that makes '{}'", factor.name, name);
     }
-    for (const auto& [rule, shards] : shards_) {
-      CKPT_ASSIGN(const uint64_t count, model_.count(model_.family->sizes.shards));
-      return corrupt("{} of {} tensors '{}' are there", shards.size(), count, rule->from);
+    for (const auto& [name, parts] : parts_) {
+      return corrupt("{} of {} tensors that make '{}' are there", parts.found.size(),
+                     parts.expected, name);
     }
     return std::move(out_);
   }
@@ -158,17 +163,6 @@ class TensorList {
     const Experts whole_layer = std::move(layer);
     experts_.erase(match.numbers[0]);
     return stack(whole_layer);
-  }
-
-  // Streams come in order of their indices.
-  Status add_stream(NamedTensor named, const NameRule& rule) {
-    CKPT_ASSIGN(const uint64_t inputs, model_.count("altup_num_inputs"));
-    std::vector<Tensor>& parts = streams_[&rule];
-    CKPT_ASSIGN(parts.emplace_back(), stored_floats(named.tensor));
-    if (parts.size() + 1 < inputs) return {};
-    give_one_type(parts, plain_codec(codecs_, Dtype::kF32));
-    CKPT_ASSIGN(Tensor stacked, ckpt::stack(parts));
-    return store(std::move(stacked), std::string(rule.to), rule.store, parts[0].name);
   }
 
   // The lower half of each number.
@@ -200,20 +194,23 @@ class TensorList {
     return store(std::move(product), name, match.rule->store, source);
   }
 
-  // Shards come in any order.
-  Status add_shard(NamedTensor named, const Match& match) {
-    CKPT_ASSIGN(const uint64_t count, model_.count(model_.family->sizes.shards));
-    CKPT_ASSIGN(const uint64_t number, shard_number(match, named.tensor.name, count));
-    std::map<uint64_t, Tensor>& shards = shards_[match.rule];
-    CKPT_ASSIGN(shards[number], stored_floats(named.tensor));
-    if (shards.size() < count) return {};
+  // Parts come in any order.
+  Status add_part(NamedTensor named, const Match& match) {
+    const NameRule& rule = *match.rule;
+    CKPT_ASSIGN(const uint64_t count, number_of_fields(*model_.family, model_.config, rule.parts));
+    CKPT_ASSIGN(const uint64_t number, part_number(match, named.tensor.name, count));
+    const std::string name = gguf_name(rule.to, match);
+    auto& [expected, found] = parts_[name];
+    expected = count;
+    CKPT_ASSIGN(found[number], stored_floats(named.tensor));
+    if (found.size() < count) return {};
     std::vector<Tensor> parts;
-    for (auto& [index, part] : shards) parts.push_back(std::move(part));
-    shards_.erase(match.rule);
+    for (auto& [index, part] : found) parts.push_back(std::move(part));
+    parts_.erase(name);
     give_one_type(parts, plain_codec(codecs_, Dtype::kF32));
-    CKPT_ASSIGN(Tensor joined, concatenate_rows(parts));
-    return store(std::move(joined), gguf_name(match.rule->to, match), match.rule->store,
-                 parts[0].name);
+    CKPT_ASSIGN(Tensor whole, rule.change == Change::kStacked ? ckpt::stack(parts)
+                                                              : concatenate_rows(parts));
+    return store(std::move(whole), name, rule.store, parts[0].name);
   }
 
   // Stacks the experts of a layer, projection by projection in the order of the table's rows.
@@ -269,8 +266,7 @@ class TensorList {
   std::set<std::string> names_;
   std::vector<std::string> unknown_;
   std::map<std::string, Experts> experts_;  // by layer
-  std::map<const NameRule*, std::vector<Tensor>> streams_;
-  std::map<const NameRule*, std::map<uint64_t, Tensor>> shards_;
+  std::map<std::string, Parts> parts_;  // by the name of what they make
   std::map<std::string, Tensor> factors_;  // the first of two, by the name of their product
 };
 

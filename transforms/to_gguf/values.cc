@@ -350,7 +350,7 @@ Result<Tensor> change_one(Tensor tensor, Change change, const Model& model) {
   switch (change) {
     case Change::kNone:
     case Change::kExpert:
-    case Change::kStreams:
+    case Change::kStacked:
     case Change::kShards:
     case Change::kWholeNumbers:
     case Change::kProduct:

@@ -104,7 +104,7 @@ const Family kFalconH1 = {
     .keys = kFalconH1Keys,
     .keys_around = {.has_common = false},
     .defaults = kFalconH1Defaults,
-    .parameters = {kFalconH1Rows, rows::kAttention},
+    .parameters = {kFalconH1Rows, rows::kAttention, rows::kAttentionBias},
     // z, x, B, C and dt
     .sizes =
         {.norm_groups = "mamba_n_groups",

@@ -51,6 +51,12 @@ constexpr ClassDefault kMamba2Defaults[] = {
 };
 // clang-format on
 
+void set_heads(const GraphConfig& made) {
+  made.config["num_heads"] = count_in(made.config, "expand") *
+                             count_in(made.config, "hidden_size") /
+                             std::max<uint64_t>(count_in(made.config, "head_dim"), 1);
+}
+
 }  // namespace
 
 const Family kMamba2 = {
@@ -64,6 +70,7 @@ const Family kMamba2 = {
     .parameters = {kMamba2Rows},
     .root = "backbone.",
     .sizes = {.norm_groups = "n_groups", .ignores_head_dim = true, .vocabulary_multiple = 16},
+    .graph = {.add_fields = set_heads},
 };
 
 }  // namespace ckpt

@@ -146,9 +146,9 @@ const Family kNemotronHMoe = nemotron_h({
 
 // transformers 5 saves the fields of experts for models without any, too.
 bool has_routed_experts(const JsonValue& config) {
-  const JsonValue types = list_in(config, "layers_block_type");
-  const bool may_have = types.empty() || std::ranges::find(types, JsonValue("moe")) != types.end();
-  return may_have && config.contains("num_experts_per_tok");
+  const auto layers = resolve_layers(kNemotronHMoe, config, layer_count(config).value_or(0));
+  return layers && std::ranges::any_of(*layers, &ResolvedLayer::is_experts) &&
+         config.contains("num_experts_per_tok");
 }
 const FamilyVariant kNemotronHVariants[] = {{has_routed_experts, &kNemotronHMoe}};
 
@@ -158,7 +158,8 @@ const Family kNemotronH = nemotron_h({
     .name = "nemotron_h",
     .names = {kNemotronHNames, rows::kMamba2Names},
     .keys = kNemotronHKeys,
-    .forms = {.variants = kNemotronHVariants},
+    .forms = {.variants = kNemotronHVariants,
+              .unread = "n_routed_experts num_experts_per_tok n_group topk_group"},
     .tokenizer = {.adds_bos = true},
 });
 

@@ -30,8 +30,10 @@ constexpr auto kGemma3nRows = spread([] { return std::to_array<ParameterRule>({
 }); });
 constexpr auto kGemma3nNames = spread([] { return std::to_array<NameRule>({
     {"model.embed_{tokens,tokens_per_layer}", "{token,per_layer_token}_embd", kFilledTokenRows},
-    {"model.altup_projections.{}.weight",         "altup_proj.weight", kStreams},
-    {"model.altup_unembed_projections.{}.weight", "altup_unembd_proj.weight", kStreams},
+    {.from = "model.altup_projections.{}.weight", .to = "altup_proj.weight", .change = kStacked,
+     .parts = "3"},
+    {.from = "model.altup_unembed_projections.{}.weight", .to = "altup_unembd_proj.weight",
+     .change = kStacked, .parts = "3"},
     {"model.layers.{}.altup.correct_output_scale", "blk.{}.altup_correct_scale.weight"},
     {"model.layers.{}.altup.correction_coefs", "blk.{}.altup_correct_coef", kNone, Store::kF32},
     {"model.layers.{}.altup.prediction_coefs", "blk.{}.altup_predict_coef", kNone, Store::kF32},

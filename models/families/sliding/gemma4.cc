@@ -22,7 +22,7 @@ Result<uint64_t> of_full_layer(const Fields& fields, std::string_view field,
 }
 Result<uint64_t> full_head(const Fields& fields) {
   const bool is_silent = known(fields.config(), "per_layer_config") == nullptr &&
-                         known(fields.config(), "global_head_dim") == nullptr;
+                         !fields.config().contains("global_head_dim");
   return is_silent ? Result<uint64_t>(512) : of_full_layer(fields, "head_dim", "global_head_dim");
 }
 // The class reads num_global_key_value_heads only if attention_k_eq_v is true.
@@ -124,7 +124,6 @@ constexpr ClassDefault kGemma4Defaults[] = {
     {"sliding_window", "512", kInKeys}, {"num_kv_shared_layers", "0", kInKeys},
     {"hidden_size_per_layer_input", "256"}, {"num_hidden_layers", "30", kInShapes},
     {"vocab_size_per_layer_input", "262144", kInShapes}, {"tie_word_embeddings", "1", kInShapes},
-    {.field = "global_head_dim", .value = "512", .read_by = kInKeys, .unless = "per_layer_config"},
     {.field = "full_head", .value = "", .read_by = kInShapes, .compute = full_head},
     {.field = "full_key_heads", .value = "", .read_by = kInShapes, .compute = full_key_heads},
     {.field = "stores_values", .value = "", .read_by = kInShapes, .compute = stores_values},
@@ -150,6 +149,7 @@ const Family kGemma4 = {
                                "rope_theta": 1000000.0}})",
              .is_proportional = true},
     .parameters = {rows::kGemmaLayers, rows::kLayerInputs, kGemma4Rows},
+    .sizes = {.full_head = "full_head", .full_key_heads = "full_key_heads"},
     .tokenizer = {.byte_fallback = ByteFallback::kAsGemma4,
                   .adds_bos = true,
                   .adds_space_prefix = false},

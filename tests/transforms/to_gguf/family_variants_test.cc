@@ -1,6 +1,8 @@
 // Configurations and tensors that differ from released models, family by family.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "core/json/json_read.h"
 #include "tests/transforms/run_step.h"
 
@@ -96,9 +98,98 @@ TEST(ToGguf, TensorsThatLlamaCppWouldNotReadAreRefusedByName) {
   add_as(biased, "model.norm.weight", "model.layers.0.self_attn.q_proj.bias");
   expect_error(gguf_of_variant(std::move(biased)), ErrorCode::kUnsupported,
                "model.layers.0.self_attn.q_proj.bias");
+}
+
+TEST(ToGguf, NormsOfSingleHeadsAreStackedIfAllAreThere) {
   Checkpoint normed = variant("stablelm", "{}");
-  add_as(normed, "model.norm.weight", "model.layers.0.self_attn.q_layernorm.norms.0.weight");
-  expect_error(gguf_of_variant(std::move(normed)), ErrorCode::kUnsupported, "q_layernorm.norms.0");
+  for (const char* head : {"0", "1", "2", "3"}) {
+    add_as(normed, "model.norm.weight",
+           fmt::format("model.layers.0.self_attn.q_layernorm.norms.{}.weight", head));
+    if (*head == '3') continue;
+    expect_error(gguf_of_variant(normed), ErrorCode::kCorrupt, "make 'blk.0.attn_q_norm.weight'");
+  }
+  const auto made = gguf_of_variant(normed);
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  EXPECT_EQ(tensor(*made, "blk.0.attn_q_norm.weight").shape, (std::vector<uint64_t>{4, 64}));
+  add_as(normed, "model.norm.weight", "model.layers.1.self_attn.q_layernorm.norms.4.weight");
+  expect_error(gguf_of_variant(std::move(normed)), ErrorCode::kCorrupt, "has 4 of them");
+}
+
+// A layer of full attention with the heads of those that slide.
+Checkpoint gemma4_of_equal_heads(const char* changes) {
+  Checkpoint out = variant("gemma4", changes);
+  for (const char* name : {"q_proj", "o_proj", "q_norm"}) {
+    const std::string own = fmt::format("model.layers.3.self_attn.{}.weight", name);
+    Tensor copy = tensor(out, fmt::format("model.layers.2.self_attn.{}.weight", name));
+    copy.name = own;
+    tensor(out, own) = std::move(copy);
+  }
+  return out;
+}
+
+// The size of a head is the layer's, for the shapes of parameters and for the keys.
+TEST(ToGguf, FullAttentionOfGemma4HasTheHeadsThatItsLayersHave) {
+  const std::pair<Checkpoint, uint64_t> kModels[] = {
+      {gemma4_of_equal_heads(R"({"per_layer_config": {}})"), 32},
+      {gemma4_of_equal_heads(R"({"per_layer_config": {"0": {"head_dim": 48}}})"), 32},
+      {variant("gemma4", R"({"per_layer_config": {"3": {"head_dim": 64}}})"), 64},
+      {variant("gemma4", R"({"per_layer_config": null, "global_head_dim": 64})"), 64}};
+  for (const auto& [model, head] : kModels) {
+    const auto made = gguf_of_variant(model);
+    ASSERT_TRUE(made.has_value()) << made.error().text();
+    EXPECT_EQ(made->metadata.find_unsigned("gemma4.attention.key_length"), head);
+    EXPECT_EQ(made->metadata.find_unsigned("gemma4.rope.dimension_count"), head);
+    EXPECT_EQ(made->find_tensor("rope_freqs.weight")->shape, (std::vector<uint64_t>{head / 2}));
+  }
+  const char* differ = R"({"layer_types": ["sliding_attention", "sliding_attention",
+      "full_attention", "full_attention"],
+      "per_layer_config": {"2": {"head_dim": 32}, "3": {"head_dim": 64}}})";
+  expect_error(gguf_of_variant(variant("gemma4", differ)), ErrorCode::kUnsupported,
+               "heads of 32 and of 64 values");
+}
+
+TEST(ToGguf, SharedExpertsOfCohere2AreTakenIfTheyAreAveraged) {
+  Checkpoint shared = variant("cohere2-moe", R"({"num_shared_experts": 1})");
+  for (const char* layer : {"0", "1", "2"}) {
+    for (const char* name : {"gate", "up", "down"}) {
+      const std::string mlp = fmt::format("model.layers.{}.mlp.", layer);
+      add_as(shared, fmt::format("{}experts.0.{}_proj.weight", mlp, name),
+             fmt::format("{}shared_experts.{}_proj.weight", mlp, name));
+    }
+  }
+  const auto made = gguf_of_variant(std::move(shared));
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  EXPECT_EQ(made->metadata.find_unsigned("cohere2moe.expert_shared_count"), 1u);
+  EXPECT_EQ(made->metadata.find_unsigned("cohere2moe.expert_shared_feed_forward_length"), 32u);
+  EXPECT_NE(made->find_tensor("blk.1.ffn_up_shexp.weight"), nullptr);
+  const char* added = R"({"num_shared_experts": 1, "shared_expert_combination_strategy": "sum"})";
+  expect_error(gguf_of_variant(variant("cohere2-moe", added)), ErrorCode::kUnsupported, "averaged");
+}
+
+TEST(ToGguf, DynamicRopeOfHunyuanVlWithoutSectionsIsALargerBase) {
+  const auto made = gguf_of_variant(variant(
+      "hunyuan-vl", R"({"rope_scaling": {"type": "dynamic", "factor": 2.0}, "head_dim": 16})"));
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  const MetaValue* base = made->metadata.find("hunyuan_vl.rope.freq_base");
+  EXPECT_NEAR(std::get<double>(base->value), 1e4 * std::pow(50.0, 16.0 / 14), 1);
+}
+
+TEST(ToGguf, TheEndOfAChatReplacesOnlyAnEndThatTheFilesHave) {
+  const char* key = "tokenizer.ggml.eos_token_id";
+  const auto one = gguf_of_variant(variant("internlm3", "{}"));
+  const auto list = gguf_of_variant(variant("internlm3", R"({"eos_token_id": [2, 3]})"));
+  ASSERT_TRUE(one.has_value() && list.has_value());
+  EXPECT_NE(one->metadata.find(key), nullptr);
+  EXPECT_EQ(list->metadata.find(key), nullptr);
+}
+
+// transformers 5 saves fields of experts for a dense model, too.
+TEST(ToGguf, ADenseNemotronHHasNoKeysOfExperts) {
+  const auto made = gguf_of_variant(variant("nemotron-h", R"({"n_routed_experts": 8,
+      "num_experts_per_tok": 2, "n_group": 1, "topk_group": 1})"));
+  const auto plain = gguf_of_variant(variant("nemotron-h", "{}"));
+  ASSERT_TRUE(made.has_value()) << made.error().text();
+  EXPECT_EQ(made->metadata, plain->metadata);
 }
 
 TEST(ToGguf, AHeadThatLlamaCppReadsFromTheEmbeddingsIsLeftOutOnlyIfItIsTied) {

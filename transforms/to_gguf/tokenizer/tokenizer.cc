@@ -283,8 +283,10 @@ Status replace_ends(const Checkpoint& checkpoint, const JsonValue& config,
                     const TokenizerRules& rules, Metadata& metadata) {
   if (rules.bos_id) metadata.set("tokenizer.ggml.bos_token_id", MetaValue::u32(*rules.bos_id));
   CKPT_ASSIGN(const auto decoder, decoder_tokens(config));
+  const bool needs_one = rules.ranks.empty() && !rules.is_internlm2;  // an EOS of the files
   for (const auto& [id, token] : decoder) {
     if (!token.special || rules.end_of_chat.empty() || token.text != rules.end_of_chat) continue;
+    if (needs_one && metadata.find("tokenizer.ggml.eos_token_id") == nullptr) continue;
     metadata.set("tokenizer.ggml.eos_token_id", MetaValue::u32(id));
   }
   CKPT_ASSIGN(const auto model, read_object(checkpoint, "config.json"));

@@ -283,8 +283,8 @@ struct KeysAround {
 struct FamilyForms {
   std::span<const FamilyVariant> variants = {};  // the first that applies
   const Family* reranker = nullptr;              // where the model is one by its name
-  // How converters of earlier years wrote this class. A file is read by it if the file has the
-  // tensor that the first row of its `names` gives.
+  // How converters of earlier years wrote this class. A file is read by it if the file has its
+  // architecture or, where that is the same, the tensor that the first row of its `names` gives.
   const Family* earlier = nullptr;
   const Family* turned = nullptr;  // where stacked experts lie [expert, out, in]
   std::string_view unread = {};    // fields that its models may have, and nothing is read from

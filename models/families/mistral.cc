@@ -99,7 +99,7 @@ const Family kMistral3 = mistral3({
     .traits = {.text = {.set = {kTiesOutside, kVisionActivationGated, kProjectorActivation,
                                 kLooksUpParts, kNormsFeedLinears}}},
     .defaults = kMistralDefaults,
-    .forms = {.variants = kMistral3Variants},
+    .forms = {.variants = kMistral3Variants, .earlier = &kMistral},
 });
 
 const Family kLlava = {

@@ -61,6 +61,22 @@ Status check_key_types(const Checkpoint& file, const Family& family) {
   return {};
 }
 
+// Adds the modules of sentence-transformers that say how an encoder's outputs become one.
+void add_pooling(const Checkpoint& file, const Family& family, Checkpoint& folder) {
+  constexpr const char* kModes[] = {"", "mean_tokens", "cls_token", "lasttoken"};
+  const uint64_t type =
+      file.metadata.find_unsigned(fmt::format("{}.pooling_type", family.name)).value_or(0);
+  if (type == 0 || type >= std::size(kModes)) return;
+  const JsonValue modules = {
+      {{"idx", 0}, {"path", ""}, {"type", "sentence_transformers.models.Transformer"}},
+      {{"idx", 1}, {"path", "1_Pooling"}, {"type", "sentence_transformers.models.Pooling"}}};
+  const auto size = file.metadata.find_unsigned(fmt::format("{}.embedding_length", family.name));
+  const JsonValue pooling = {{"word_embedding_dimension", size.value_or(0)},
+                             {fmt::format("pooling_mode_{}", kModes[type]), true}};
+  folder.set_document("modules.json", modules.dump(2) + "\n");
+  folder.set_document("1_Pooling/config.json", pooling.dump(2) + "\n");
+}
+
 struct Wanted {
   const Codec& floats;
   bool keeps_mxfp4;
@@ -74,6 +90,7 @@ Result<ReturnedFolder> folder_of_family(const Checkpoint& file, const Family& fa
   if (keeps_mxfp4) add_mxfp4_statement(config);
   ReturnedFolder out;
   CKPT_ASSIGN(out.folder, make_skeleton(file, config, family, context));
+  add_pooling(file, family, out.folder);
   wanted.has_tensors = true;
   CKPT_ASSIGN(out.forward, run_forward(out.folder, file, context));
   CKPT_TRY(check_forward(file, out.folder, MadeFrom::kFile, out.forward));
@@ -86,15 +103,23 @@ bool is_of_values(const Tensor& made) {
 }
 
 // Returns the file's tensors in the order of `made`; nullptr stands for one that the file lacks and
-// that the configuration alone determines. Fails: kCorrupt if the file lacks any other tensor.
+// that the configuration alone determines, or another tensor of the file: a reranker's rows of the
+// embeddings. Fails: kCorrupt if the file lacks any other tensor.
 Result<std::vector<const Tensor*>> tensors_named(const std::vector<Tensor>& made,
-                                                 const Checkpoint& file) {
+                                                 const Checkpoint& folder, const Checkpoint& file) {
   std::map<std::string_view, const Tensor*> by_name;
   for (const Tensor& tensor : file.tensors) by_name[tensor.name] = &tensor;
+  const auto is_elsewhere = [&](const Tensor& tensor) {
+    const Tensor* source = folder.find_tensor(tensor.original_name());
+    return source != nullptr && std::ranges::any_of(made, [&](const Tensor& other) {
+             return other.original_name() == source->name && other.values() == source->values() &&
+                    by_name.contains(other.name);
+           });
+  };
   std::vector<const Tensor*> out;
   for (const Tensor& tensor : made) {
     const auto* found = find_mapped(by_name, std::string_view(tensor.name));
-    if (found == nullptr && is_of_values(tensor)) {
+    if (found == nullptr && is_of_values(tensor) && !is_elsewhere(tensor)) {
       return corrupt("tensor '{}' is missing; '{}' of the folder becomes it", tensor.name,
                      tensor.original_name());
     }
@@ -120,15 +145,16 @@ const NameRule* first_product(const Family& family) {
   return nullptr;
 }
 
-// Whether to-gguf multiplied the tensor by another one of the folder.
+// Whether to-gguf multiplied the tensor by another one of the folder, or by config.json's numbers.
 bool is_product(const Tensor& made) {
-  return std::ranges::any_of(
-      made.ops(), [](const ValueOp& op) { return std::holds_alternative<ScaleColumns>(op); });
+  return std::ranges::any_of(made.ops(), [](const ValueOp& op) {
+    return std::holds_alternative<ScaleColumns>(op) || std::holds_alternative<ScaleRows>(op);
+  });
 }
 
-// Where the file has the product of two of BASE's tensors, checks that BASE's tensors give it; the
-// folder then keeps BASE's. Removes these tensors from `wanted`. Fails: kUsage: they give another
-// product.
+// Where the file has a product, checks that BASE's tensors give it; the folder then keeps BASE's,
+// because division would round them. Removes these tensors from `wanted`. Fails: kUsage: they give
+// another product.
 Status keep_factors(const TensorPairs& pairs, std::vector<size_t>& wanted) {
   for (const size_t i : wanted) {
     if (!is_product(pairs.made[i])) continue;
@@ -238,11 +264,12 @@ Result<ReturnedFolder> folder_of_base(const Checkpoint& file, Checkpoint base,
 Status return_tensors(const Checkpoint& file, const ReturnedTypes& as, ReturnedFolder& found,
                       const Context& context) {
   const std::vector<Tensor>& made = found.forward.tensors;
-  CKPT_ASSIGN(const std::vector<const Tensor*> sources, tensors_named(made, file));
+  CKPT_ASSIGN(const std::vector<const Tensor*> sources, tensors_named(made, found.folder, file));
   for (size_t i = 0; i < made.size(); ++i) {
     if (sources[i] == nullptr) found.forward.of_base.push_back(made[i].name);
   }
   std::vector<size_t> wanted = tensors_of_values(made);
+  std::erase_if(wanted, [&](size_t i) { return sources[i] == nullptr; });
   CKPT_TRY(keep_factors({made, sources}, wanted));
   const auto numbers = find_wide_numbers(found.folder.tensors, made, wanted);
   CKPT_ASSIGN(const GridMap grids, find_moved_grids(found.folder.tensors, made, wanted));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 namespace ckpt {
 namespace {
@@ -70,7 +71,16 @@ Result<RowMap> find_rows_of(const std::vector<Tensor>& folder, const std::vector
   RowMap map;
   for (const size_t i : wanted) CKPT_TRY(map_tensor(folder, places, made[i], i, map));
   for (auto& [tensor, runs] : map) {
-    std::ranges::sort(runs, {}, &MovedRows::first);
+    std::ranges::sort(runs, [](const MovedRows& a, const MovedRows& b) {
+      return std::tie(a.first, b.count) < std::tie(b.first, a.count);
+    });
+    // A reranker's outputs are rows of the embeddings, which the file holds twice.
+    uint64_t end = 0;
+    std::erase_if(runs, [&](const MovedRows& run) {
+      const bool is_there = run.first + run.count <= end;
+      end = std::max(end, run.first + run.count);
+      return is_there;
+    });
   }
   return map;
 }

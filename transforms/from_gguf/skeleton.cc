@@ -243,13 +243,17 @@ bool keeps_f32(std::string_view name) {
 }
 
 const Family& form_of_file(const Family& family, const Checkpoint& file) {
-  if (family.forms.earlier == nullptr) return family;
-  const std::string_view pattern = family.forms.earlier->names.begin()->front().to;
+  const Family* earlier = family.forms.earlier;
+  if (earlier == nullptr) return family;
+  if (earlier->name != family.name) {
+    return file.metadata.architecture() == earlier->name ? *earlier : family;
+  }
+  const std::string_view pattern = earlier->names.begin()->front().to;
   std::vector<std::string> numbers;
   const bool is_earlier = std::ranges::any_of(file.tensors, [&](const Tensor& tensor) {
     return matches_pattern(pattern, tensor.name, numbers);
   });
-  return is_earlier ? *family.forms.earlier : family;
+  return is_earlier ? *earlier : family;
 }
 
 Result<ForwardResult> run_forward(const Checkpoint& folder, const Checkpoint& file,

@@ -85,11 +85,6 @@ Result<const Tensor*> trained_one(const Tensor& earlier, const Tensor& other) {
                  earlier.name, other.name);
 }
 
-// Matches names of modules as PEFT does: whole words, at any depth.
-bool is_within(std::string_view module, std::string_view name) {
-  return fmt::format(".{}.", module).find(fmt::format(".{}.", name)) != std::string::npos;
-}
-
 // Parameters of any name are those of modules_to_save.
 ParseKey keys_of_trainers(const AdapterConfig& config) {
   return [&config](const std::string& name) -> Result<AdapterKey> {
@@ -129,6 +124,10 @@ void add_ends(const std::string& module, std::set<std::string>& out) {
 }
 
 }  // namespace
+
+bool is_within(std::string_view module, std::string_view words) {
+  return fmt::format(".{}.", module).find(fmt::format(".{}.", words)) != std::string::npos;
+}
 
 void note_unknown(const Adapter& adapter, const Context& context) {
   if (adapter.config.unknown.empty()) return;

@@ -179,6 +179,9 @@ struct AdapterModule {
   }
 };
 
+// Whether `module` is a module that PEFT calls `words`, or inside one: whole words, at any depth.
+bool is_within(std::string_view module, std::string_view words);
+
 struct Adapter {
   std::string path;          // of the weights, for messages
   std::string architecture;  // of a GGUF, whose modules have its names; empty: a folder

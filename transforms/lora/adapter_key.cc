@@ -110,8 +110,8 @@ std::optional<AdapterKey> parse_adapter_key(std::string_view given, std::string_
 std::vector<std::string> model_names(const std::string& module) {
   std::string_view inner = module;
   for (const std::string_view front :
-       {"model.language_model.", "language_model.model.", "language_model.", "model.",
-        "transformer."}) {
+       {"model.language_model.", "language_model.model.", "language_model.", "model.text_model.",
+        "model.", "transformer."}) {
     if (!inner.starts_with(front)) continue;
     inner.remove_prefix(front.size());
     break;
@@ -121,7 +121,8 @@ std::vector<std::string> model_names(const std::string& module) {
   }
   std::vector<std::string> out = {module};
   for (const char* front :
-       {"model.", "model.language_model.", "language_model.model.", "transformer.", ""}) {
+       {"model.", "model.language_model.", "language_model.model.", "model.text_model.",
+        "transformer.", ""}) {
     out.push_back(fmt::format("{}{}", front, inner));
   }
   return out;

@@ -22,9 +22,14 @@ struct ClassOfTask {
 constexpr ClassOfTask kClasses[] = {{"SEQ_CLS", "ForSequenceClassification"},
                                     {"TOKEN_CLS", "ForTokenClassification"}};
 // Endings of class names that the ending of the classifier replaces.
-constexpr std::string_view kTaskEndings[] = {"ForCausalLM", "ForConditionalGeneration",
-                                             "LMHeadModel", "ForMaskedLM", "ForPreTraining",
-                                             "Model"};
+constexpr std::string_view kTaskEndings[] = {"ForCausalLM",
+                                             "ForConditionalGeneration",
+                                             "LMHeadModel",
+                                             "ForMaskedLM",
+                                             "ForPreTraining",
+                                             "Model",
+                                             "ForSequenceClassification",
+                                             "ForTokenClassification"};
 
 Status write_class(Checkpoint& model, std::string_view ending, uint64_t labels) {
   CKPT_ASSIGN(auto config, read_json(model, "config.json"));
@@ -56,18 +61,24 @@ Status write_class(Checkpoint& model, std::string_view ending, uint64_t labels) 
 
 bool is_of_classifier(const Adapter& adapter, const AdapterModule& module) {
   const auto is_of_task = [&](const ClassOfTask& each) { return each.task == adapter.config.task; };
-  const auto is_saved = [&](const std::string& name) { return module.is_called(name); };
+  const auto is_saved = [&](const std::string& name) { return is_within(module.name, name); };
   return std::ranges::any_of(kClasses, is_of_task) &&
          std::ranges::any_of(adapter.config.saved, is_saved);
 }
 
 Status use_classifier(const Adapter& adapter, Checkpoint& model, const Context& context) {
   const auto task = std::ranges::find(kClasses, adapter.config.task, &ClassOfTask::task);
-  const auto head = std::ranges::find_if(adapter.modules, [&](const AdapterModule& module) {
-    return is_of_classifier(adapter, module) && module.find(AdapterPart::kNewWeight) != nullptr;
-  });
-  if (task == std::end(kClasses) || head == adapter.modules.end()) return {};
-  const uint64_t labels = head->find(AdapterPart::kNewWeight)->rows();
+  // Heads of several layers end in a matrix with a row for each label.
+  const AdapterModule* head = nullptr;
+  uint64_t labels = UINT64_MAX;
+  for (const AdapterModule& module : adapter.modules) {
+    const Tensor* weight = module.find(AdapterPart::kNewWeight);
+    const bool is_matrix = weight != nullptr && weight->shape.size() == 2;
+    if (!is_matrix || weight->rows() >= labels || !is_of_classifier(adapter, module)) continue;
+    head = &module;
+    labels = weight->rows();
+  }
+  if (task == std::end(kClasses) || head == nullptr) return {};
   CKPT_TRY(write_class(model, task->ending, labels));
   std::erase_if(model.tensors, [](const Tensor& tensor) { return is_of_head(tensor.name); });
   context.note("lora: the model becomes a classifier of {} ({}), with the adapter's '{}'",

@@ -168,8 +168,8 @@ class LoraMerge {
     const JsonValue& classes = list_in(*json, "architectures");
     const std::string name =
         !classes.empty() && classes[0].is_string() ? classes[0].get<std::string>() : "";
-    const bool is_encoder = name.ends_with("Model") && !name.ends_with("LMHeadModel");
-    return !is_encoder && head_ties(*json).is_anywhere();
+    const bool is_bare = name.ends_with("Model") && !name.ends_with("LMHeadModel");
+    return !is_bare && !name.ends_with("Classification") && head_ties(*json).is_anywhere();
   }
 
   bool has_head() const { return checkpoint_.has_head(); }

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kInnerLayer = ".base_layer";
 constexpr std::string_view kGateUpParameter = "gate_up_proj", kDownParameter = "down_proj";
+constexpr std::string_view kUpParameter = "up_proj";  // of experts without a gate
 // The first version of PEFT whose A reads the inputs of a parameter; before, A read its second
 // axis.
 constexpr AdapterConfig::Version kInputsOfA = {0, 19, 1};
@@ -62,6 +63,7 @@ std::optional<ExpertParameter> place_of_parameter(const std::string& stem, std::
     out.columns = shape[2];
     return out;
   }
+  if (name == kUpParameter) return find_singles(stem, std::span(&kUpParameter, 1), weights);
   const bool is_down = name == kDownParameter;
   for (const ProjectionGroup& names : projection_groups()) {
     if (names.role != ProjectionRole::kMlp) continue;
@@ -98,6 +100,10 @@ class StackMerge {
     return config().is_parameter(fmt::format("{}.{}", stem_, parameter));
   }
 
+  std::string_view first_parameter() const {
+    return targets(kUpParameter) ? kUpParameter : kGateUpParameter;
+  }
+
   const AdapterModule* sibling() const {
     for (const AdapterModule& each : given_.adapter.modules) {
       if (&each != &module_ && experts_stem(each.name) == stem_) return &each;
@@ -110,8 +116,8 @@ class StackMerge {
       return unsupported("{}: experts with DoRA's magnitudes", place());
     }
     const bool is_inner = module_.name != stem_;
-    if (is_inner || (targets(kGateUpParameter) && !targets(kDownParameter))) {
-      name_ = kGateUpParameter;
+    if (is_inner || (targets(first_parameter()) && !targets(kDownParameter))) {
+      name_ = first_parameter();
     } else if (targets(kDownParameter) || sibling() != nullptr) {
       name_ = kDownParameter;
     } else {
@@ -189,14 +195,15 @@ class StackMerge {
   }
 
   // Where the model's stacks have their inputs: gate_up_proj reads as many values as down_proj
-  // makes, and makes twice as many as that reads.
+  // makes, and makes twice as many as that reads; without a gate, as many.
   Axes axes_of_model() {
-    const Tensor* up = weights_.find(stem_, fmt::format(".{}", kGateUpParameter));
+    const uint64_t parts = first_parameter() == kUpParameter ? 1 : 2;
+    const Tensor* up = weights_.find(stem_, fmt::format(".{}", first_parameter()));
     const Tensor* down = weights_.find(stem_, fmt::format(".{}", kDownParameter));
     if (up == nullptr || down == nullptr) return Axes::kNone;
     if (up->shape.size() != 3 || down->shape.size() != 3) return Axes::kNone;
     const auto fits = [&](size_t out, size_t in) {
-      return up->shape[in] == down->shape[out] && up->shape[out] == 2 * down->shape[in];
+      return up->shape[in] == down->shape[out] && up->shape[out] == parts * down->shape[in];
     };
     return fits(1, 2) ? Axes::kStraight : (fits(2, 1) ? Axes::kCrossed : Axes::kNone);
   }
@@ -293,7 +300,7 @@ Result<std::vector<ExpertRows>> rows_of_experts(const std::string& name, const T
                                                 ModelWeights& weights) {
   std::vector<ExpertRows> out;
   const std::string_view word = last_word(name);
-  if (word != kGateUpParameter && word != kDownParameter) return out;
+  if (word != kGateUpParameter && word != kUpParameter && word != kDownParameter) return out;
   const auto place = place_of_parameter(module_of(name), word, weights);
   if (!place || place->stack != nullptr) return out;
   const uint64_t rows = place->part_rows();

@@ -37,6 +37,20 @@ std::optional<uint64_t> vocabulary_size(const Checkpoint& model) {
   return std::nullopt;
 }
 
+// The values in the type of `weight`, stored. Fails: kUnsupported: `weight` is not stored floats.
+Result<Tensor> in_type_of(const Tensor& weight, const Tensor& values) {
+  if (!weight.is_stored() || !weight.is_plain_float()) {
+    return unsupported("tensor '{}': '{}' is {}; expected stored floats", values.name, weight.name,
+                       weight.codec->name);
+  }
+  if (values.codec == weight.codec) return values;
+  CKPT_ASSIGN(const std::vector<float> floats, read_values(values, kMaxTokenValues));
+  std::vector<std::byte> bytes(values.values() * size_bytes(weight.codec->parts[0].dtype));
+  const std::array<std::span<std::byte>, 1> parts = {bytes};
+  weight.codec->encode({floats, floats.size()}, {}, parts);
+  return make_tensor(values.name, values.shape, *weight.codec, std::move(bytes));
+}
+
 class GrownVocabulary {
  public:
   GrownVocabulary(const Adapter& adapter, Checkpoint& model, ModelWeights& weights,
@@ -54,6 +68,7 @@ class GrownVocabulary {
       if (!grown) continue;
       rows_ = std::max(rows_, grown->rows());
       CKPT_TRY(weights_.replace(*weight, *grown));
+      CKPT_TRY(grow_bias(module, grown->rows()));
     }
     if (rows_ == 0) return {};
     CKPT_TRY(check_rows());
@@ -85,6 +100,7 @@ class GrownVocabulary {
     if (list == adapter_.config.token_rows.end()) return std::nullopt;
     const std::vector<uint64_t>& listed = list->second;
     if (listed.size() != tokens.rows() || std::ranges::max(listed) < old_rows_) return std::nullopt;
+    CKPT_ASSIGN(const Tensor typed, in_type_of(weight, tokens));
     std::vector<Tensor> pieces = {weight};
     for (uint64_t row = old_rows_; row <= std::ranges::max(listed); ++row) {
       const auto at = std::ranges::find(listed, row);
@@ -94,12 +110,22 @@ class GrownVocabulary {
                             "adapter nor the model, which has {} rows, has row {}",
                             tokens.name, std::ranges::max(listed), old_rows_, row);
       }
-      CKPT_ASSIGN(Tensor one, take_rows(tokens, uint64_t(at - listed.begin()), 1));
-      CKPT_ASSIGN(one, recode(std::move(one), *weight.codec));
-      pieces.push_back(std::move(one));
+      CKPT_ASSIGN(pieces.emplace_back(), take_rows(typed, uint64_t(at - listed.begin()), 1));
     }
     CKPT_ASSIGN(Tensor out, concatenate_rows(pieces));
     return out;
+  }
+
+  // The head of Phi-2 has a bias, with a value for each row.
+  Status grow_bias(const AdapterModule& module, uint64_t rows) {
+    Tensor* const bias = weights_.find(module.name, ".bias");
+    if (bias == nullptr) return {};
+    const Tensor* grown = module.find(AdapterPart::kNewBias);
+    if (grown != nullptr && grown->shape == std::vector{rows}) {
+      return weights_.replace(*bias, *grown);
+    }
+    return corrupt("{} rows are for the vocabulary; '{}' keeps {}, because no tensor replaces it",
+                   rows, bias->name, bias->values());
   }
 
   // Fails unless the embeddings and a separate head both have the new number of rows.
@@ -166,25 +192,11 @@ Result<std::vector<uint64_t>> trained_rows(const AdapterConfig& config, const Ad
                  module.name);
 }
 
-// The values in the type of `like`, stored.
-Result<Tensor> in_type_of(const Tensor& like, const Tensor& values) {
-  if (values.codec == like.codec) return values;
-  CKPT_ASSIGN(const std::vector<float> floats, read_values(values, kMaxTokenValues));
-  std::vector<std::byte> bytes(values.values() * size_bytes(like.codec->parts[0].dtype));
-  const std::array<std::span<std::byte>, 1> parts = {bytes};
-  like.codec->encode({floats, floats.size()}, {}, parts);
-  return make_tensor(values.name, values.shape, *like.codec, std::move(bytes));
-}
-
 }  // namespace
 
 Status replace_token_rows(const Adapter& adapter, const AdapterModule& module, const Tensor& values,
                           Tensor& weight) {
   CKPT_ASSIGN(const std::vector<uint64_t> rows, trained_rows(adapter.config, module, values));
-  if (!weight.is_stored() || !weight.is_plain_float()) {
-    return unsupported("tensor '{}': '{}' is {}; expected stored floats", values.name, weight.name,
-                       weight.codec->name);
-  }
   CKPT_ASSIGN(const Tensor typed, in_type_of(weight, values));
   std::map<uint64_t, uint64_t> by_row;
   for (size_t i = 0; i < rows.size(); ++i) {

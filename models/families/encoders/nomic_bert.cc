@@ -63,6 +63,22 @@ bool is_other_nomic(const JsonValue& config) {
          is_not("rotary_emb_fraction", 1.0) || is_not("rotary_emb_interleaved", false) ||
          is_not("rotary_emb_scale_base", nullptr);
 }
+// The fields that the class calls otherwise than others, and those of the models that are read.
+void add_nomic_fields(const GraphConfig& made) {
+  JsonValue& config = made.config;
+  config["n_layer"] = made.layers;
+  config["n_positions"] = 4 * count_in(config, "max_position_embeddings");
+  for (const char* field : {"num_hidden_layers", "max_position_embeddings"}) config.erase(field);
+  config["type_vocab_size"] = uint64_t{2};
+  config["rotary_emb_base"] = made.rope.value("rope_theta", 10000.0);
+  config["rotary_emb_fraction"] = 1.0;
+  config["rotary_emb_scale_base"] = nullptr;
+  config["activation_function"] = "swiglu";
+  for (const char* field : {"causal", "qkv_proj_bias", "mlp_fc1_bias", "mlp_fc2_bias", "prenorm",
+                            "rotary_emb_interleaved"}) {
+    config[field] = false;
+  }
+}
 constexpr FamilyVariant kNomicVariants[] = {
     {is_other_nomic, nullptr, "a NomicBertModel other than nomic-embed-text v1 and v1.5"}};
 
@@ -75,13 +91,15 @@ const Family kNomicBert = {
     .activation = {"silu", ""},
     .names = {kNomicNames},
     .keys = rows::kEncoderKeys,
-    .keys_around = {.more = kNomicContext},
+    .keys_around = {.more = kNomicContext,
+                    .own_spellings = "n_embd n_inner n_head layer_norm_epsilon"},
     .defaults = kNomicDefaults,
     .parameters = {kNomicRows},
     .root = "",
     .layers = "encoder.layers.",
     .forms = {.variants = kNomicVariants},
     .tokenizer = {.is_encoder = true},
+    .graph = {.add_fields = add_nomic_fields},
 };
 
 }  // namespace ckpt

@@ -49,12 +49,13 @@ TEST_P(AdapterOfPeft, MergesAsPeftDoes) {
   expect_merged(GetParam().base, adapter_of(GetParam().adapter), GetParam().adapter);
 }
 
-// These adapters have modules that transformers 5 renames, a convolution, tied embeddings, several
-// spellings of one module, and rows for new tokens.
+// These adapters have modules that transformers 5 renames, a convolution, experts without a gate,
+// tied embeddings, several spellings of one module, and rows for new tokens.
 INSTANTIATE_TEST_SUITE_P(
     All, AdapterOfPeft,
     testing::Values(MergedAdapter{"families/gemma3-vl/hf", "gemma3-vl"},
                     MergedAdapter{"families/nemotron-h/hf", "nemotron-h"},
+                    MergedAdapter{"families/nemotron-h-moe/hf", "nemotron-h-experts"},
                     MergedAdapter{"lora/models/hy-v3", "hy-v3"},
                     MergedAdapter{"lora/models/kimi-linear", "kimi-linear"},
                     MergedAdapter{"lora/models/lfm2-vl", "lfm2-vl"},

@@ -36,7 +36,7 @@ bool is_of_head(std::string_view name) {
   return is_at(name, "lm_head") ||
          (inner != name.npos && is_at(name.substr(inner + 1), "lm_head")) ||
          is_at(name, "embed_out") ||  // GPT-NeoX
-         is_at(name, "head") ||       // DeepSeek V4
+         name == "head" || name == "head.weight" ||  // DeepSeek V4, but not head.dense.weight
          is_at(name, "output");       // InternLM 2, GGUF
 }
 

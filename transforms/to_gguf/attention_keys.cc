@@ -30,7 +30,7 @@ Result<uint64_t> full_head(const Model& model) {
   for (const ResolvedLayer& layer : layers) {
     if (layer.head == 0) continue;
     if (out != 0 && layer.head != out) {
-      return unsupported_hint("a form that is no GGUF, such as --to nvfp4",
+      return unsupported_hint("another form, such as --to nvfp4",
                               "config.json: layers with full attention have heads of {} and of {} "
                               "values; a GGUF holds one number for all",
                               out, layer.head);

@@ -35,20 +35,24 @@ ReturnedModel micro_model(const std::string& name, const std::string& pre) {
 
 // Families of the fixtures whose GGUF comes back exactly.
 constexpr const char* kReturnedFamilies[] = {
-    "arcee",         "cohere",     "cohere2",         "cohere2-moe",  "deepseek-v2",
-    "deepseek-v3",   "dots1",      "ernie45",         "ernie45-moe",  "exaone35",
-    "exaone4",       "gemma",      "gemma2",          "gemma3",       "gemma3-vl",
-    "gemma4",        "gemma4-vl",  "glm-moe-dsa",     "glm4",         "glm4-moe",
-    "glm4-moe-lite", "gpt-neox",   "gpt-oss",         "granite",      "granite-moe-shared",
-    "granite4",      "granite4-h", "granite4-vision", "kimi-k2",      "kimi-linear",
-    "lfm2",          "lfm2-moe",   "ling3",           "llama-spm",    "llama4",
-    "minimax-m2",    "minimax-m3", "ministral3",      "mistral3",     "mixtral",
-    "nemotron-h",    "olmo",       "olmo2",           "olmo3",        "olmoe",
-    "phi2",          "phi3",       "phimoe",          "qwen2-moe",    "qwen25-vl",
-    "qwen3-moe",     "qwen3-next", "qwen3-vl",        "qwen3-vl-moe", "qwen35-vl",
-    "seed-oss",      "smollm3",    "stablelm",        "starcoder2",   "t5",
-    "stablelm-12b",  "qwen2-moe-unbiased",
-    "tinyllama"};
+    "arcee",              "chatglm",            "cohere",             "cohere2",
+    "cohere2-moe",        "deepseek-v2",        "deepseek-v3",        "dots1",
+    "ernie45",            "ernie45-moe",        "exaone35",           "exaone4",
+    "gemma",              "gemma2",             "gemma3",             "gemma3-vl",
+    "gemma4",             "gemma4-moe",         "gemma4-vl",          "glm-moe-dsa",
+    "glm4",               "glm4-moe",           "glm4-moe-lite",      "gpt-neox",
+    "gpt-oss",            "granite",            "granite-moe-shared", "granite4",
+    "granite4-h",         "granite4-vision",    "hy-v3",              "kimi-k2",
+    "kimi-linear",        "lfm2",               "lfm2-moe",           "ling2",
+    "ling3",              "llama-spm",          "llama4",             "minicpm",
+    "minicpm3",           "minimax-m2",         "minimax-m3",         "ministral3",
+    "mistral3",           "mixtral",            "modernbert",         "nemotron-h",
+    "olmo",               "olmo2",              "olmo3",              "olmoe",
+    "phi2",               "phi3",               "phimoe",             "qwen2-moe",
+    "qwen2-moe-unbiased", "qwen25-vl",          "qwen3-moe",          "qwen3-next",
+    "qwen3-vl",           "qwen3-vl-moe",       "qwen35-vl",          "seed-oss",
+    "smollm3",            "stablelm",           "stablelm-12b",       "starcoder2",
+    "t5",                 "tinyllama"};
 
 std::vector<ReturnedModel> returned_models() {
   std::vector<ReturnedModel> out{

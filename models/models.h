@@ -295,8 +295,8 @@ struct FamilySizes {
   std::string_view norm_groups = {};  // field that counts the groups of kNormGroups
   // Sizes of the parts that have factors of their own, or become tensors (kRowParts).
   std::string_view row_parts = {};
-  // Fields of layers with full attention, where their heads are others: the values of a head, and
-  // the heads of keys.
+  // The fields that hold the size of a head, and the number of key heads, of layers with full
+  // attention, in families where layers with windows have other ones.
   std::string_view full_head = {}, full_key_heads = {};
   bool ignores_head_dim = false;      // no sizes of heads among the common keys
   uint64_t vocabulary_multiple = 1;   // tokens are filled up to a multiple of it

@@ -58,8 +58,8 @@ void check_model_type(const CheckContext& context) {
       has_listed(context.profile, "configurations misread", on.model_type, false);
   if (is_misread && known(on.config, "auto_map") == nullptr) {
     return context.report(kPlace,
-                          fmt::format("'{}', whose configuration as transformers' class has it "
-                                      "this server does not read",
+                          fmt::format("'{}', a type whose configuration this server does not read "
+                                      "in the form that transformers' class gives it",
                                       on.model_type),
                           {}, "TypeError: unhashable type: 'dict'; ... is a per-layer attribute",
                           advised("copy the code that the source model's auto_map names, if there "

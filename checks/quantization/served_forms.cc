@@ -92,14 +92,15 @@ void check_lists(const CheckContext& context) {
   if (!is_judged(context.on, context.profile)) return;
   Mismatch narrow, plain, codes;
   bool is_unlisted = false, are_heads = true, has_entry = true;
-  std::string entry;  // one that names all of them
+  std::string entry;  // the entry of a list that names all of these modules, if has_entry
   const bool has_narrow = has_lists(context.on) && reads_as_codes(context.on);
   for (const auto& [name, served] : context.served) {
     for (const Module* shard : served.shards) {
       const bool is_forced = forced_plain(context.on, context.profile, name).has_value();  // Q14
       if (is_forced || served.is_partial || is_as_served(context.on, *shard, served)) continue;
       is_unlisted = is_unlisted || served.is_unlisted;
-      has_entry = has_entry && (entry.empty() || entry == served.listed_as);
+      has_entry = has_entry && !served.listed_as.empty() &&
+                  (entry.empty() || entry == served.listed_as);
       entry = served.listed_as;
       are_heads = are_heads && is_of_head(name);
       const bool is_of_q15 = is_of_head(name) && !runs_coded_heads(context.profile) &&

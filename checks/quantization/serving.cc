@@ -155,8 +155,9 @@ class Statement {
     served.is_unlisted = asked != name;
     // The server makes "model.lm_head" of the entry "lm_head", and keeps "lm_head.".
     if (is_whole_ && is_of_head(name)) served.listed_as = name + ".";
-    // It takes entries as they are, so that one can have the name that the class gives.
-    if (profile_.program == Program::kSglang && served.is_unlisted && !asked.empty()) {
+    // SGLang compares entries as they are written: one with the class's own name for a tower fits.
+    const bool is_sglang = profile_.program == Program::kSglang;
+    if (is_sglang && served.is_unlisted && !asked.empty() && is_of_tower(name)) {
       served.listed_as = asked.substr(0, asked.find('.')) + "*";
     }
     if (is_excluded(asked, served.is_partial)) return;

@@ -356,8 +356,10 @@ class Comparison {
             std::ranges::find(tower_->more_suffixes, match->suffix) != tower_->more_suffixes.end());
   }
 
-  // Finds tensors that have another name than the table's, and the same name in the class.
+  // Pairs each tensor that the table lacks with a missing parameter, where transformers 5 gives
+  // both the same name when it loads the model.
   void match_class_names() {
+    if (out_.missing.empty() || out_.extra.empty()) return;
     const auto words = class_names_of(on_.checkpoint);
     std::unordered_map<std::string, Deviation*> missing;
     for (Deviation& each : out_.missing) {
@@ -371,7 +373,7 @@ class Comparison {
           continue;
         }
         found->second->other_name = extra.name;
-        extra.is_in_transformers = true;
+        extra.is_renamed = true;
       }
     }
   }

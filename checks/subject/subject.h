@@ -42,7 +42,7 @@ struct Deviation {
   ModelPart part = ModelPart::kText;
   // The tensor is missing, but the server joins it with another one that exists.
   bool is_partly_there = false;
-  // The file has it under another name, as which transformers' class takes it.
+  // The name in the file of a tensor that transformers 5 takes for this one; empty: there is none.
   std::string other_name;
 };
 
@@ -55,7 +55,8 @@ struct ExtraTensor {
   bool is_beyond = false;     // in a layer beyond the last
   bool is_of_expert = false;  // named below an expert that the model has
   bool is_outermost = false;  // not below "model."
-  bool is_in_transformers = false;  // transformers' class has it, or takes it as one that it has
+  bool is_in_transformers = false;  // only transformers' class has it
+  bool is_renamed = false;    // transformers 5 takes it for a parameter of another name
 };
 
 // The part of a model that a name belongs to, by the word with which it begins in a table.

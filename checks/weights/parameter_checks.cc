@@ -105,10 +105,14 @@ bool is_of_other_program(const CheckContext& context, const Deviation& found) {
          names_any(found.name, traits_of(context.on.text_type).only_in_transformers);
 }
 
+// Whether the program translates names of tensors by the rules of data/class_names.txt.
+bool renames_while_loading(const CheckContext& context) {
+  return context.is(Program::kTransformers) && !context.profile.has_transformers_4();
+}
+
 Rating rate_missing(const CheckContext& context, const Deviation& missing) {
-  const bool is_renamed = !missing.other_name.empty() && context.is(Program::kTransformers) &&
-                          !context.profile.has_transformers_4();
-  if (is_renamed || !is_asked(context, missing.part) || is_of_other_program(context, missing))
+  if (!missing.other_name.empty() && renames_while_loading(context)) return std::nullopt;
+  if (!is_asked(context, missing.part) || is_of_other_program(context, missing))
     return std::nullopt;
   const bool is_head = is_of_head(missing.name) && missing.name.ends_with(".weight");
   if (is_head || !has_bias_there(context, missing)) return std::nullopt;  // C10
@@ -407,6 +411,7 @@ void check_extra(const CheckContext& context) {
   check_cache_scales(context, found);
   for (const ExtraTensor& extra : context.on.parameters.extra) {
     if (extra.is_in_transformers && context.is(Program::kTransformers)) continue;
+    if (extra.is_renamed && renames_while_loading(context)) continue;
     const bool is_input_scale = extra.name.ends_with(".activation_scale");
     constexpr std::string_view kReaders = "classes that read activation_scale";
     if (is_input_scale && has_listed(context.profile, kReaders, context.on.model_class, false))

@@ -34,8 +34,8 @@ size_t common_words(std::string_view a, std::string_view b) {
   return a.substr(0, at).rfind('.') + 1;
 }
 
-// The rule for two names of one tensor, from the last word on that they have in common and that is
-// no number.
+// Returns the rule that turns one name of a tensor into the other. It begins with the last of the
+// words that both begin with, unless that is a number: "*.mlp.linear_gate.weight".
 RenameRule rule_between(const std::string& name, const std::string& wanted) {
   size_t start = common_words(name, wanted);
   if (start < 2) return {};

@@ -14,7 +14,7 @@ constexpr GgufRow kBertRows[] = {
     {"blk.{}.{attn,layer}_output_norm.{weight,bias}", "embd"},
     {"blk.{}.ffn_down.weight",                  "ff embd"},
 };
-// Attention of models that have biases; Nomic BERT has none.
+// Attention of the encoders whose projections have biases: all of these but Nomic BERT.
 constexpr GgufRow kBiasedAttention[] = {
     {"blk.{}.attn_{q,k,v}",                     "embd embd v_gqa v_gqa", "biased"},
     {"blk.{}.attn_output.weight",               "embd embd"},

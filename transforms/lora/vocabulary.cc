@@ -37,7 +37,7 @@ std::optional<uint64_t> vocabulary_size(const Checkpoint& model) {
   return std::nullopt;
 }
 
-// The values in the type of `weight`, stored. Fails: kUnsupported: `weight` is not stored floats.
+// Converts `values` to the type of `weight`. Fails: kUnsupported: `weight` is not stored floats.
 Result<Tensor> in_type_of(const Tensor& weight, const Tensor& values) {
   if (!weight.is_stored() || !weight.is_plain_float()) {
     return unsupported("tensor '{}': '{}' is {}; expected stored floats", values.name, weight.name,

@@ -61,7 +61,8 @@ std::optional<MetaValue> as_counts(const std::vector<int32_t>& counts) {
   return MetaValue::array(make_i32_array(counts));
 }
 
-// Written where config.json says how many heads of keys full attention has, be it as many as usual.
+// Returns the number of key heads of each layer, if config.json states the one of full attention,
+// even when it is the same as that of the other layers.
 KeyValue full_or_sliding_heads(const Model& model) {
   if (model.field("num_key_value_heads") == nullptr) return std::optional<MetaValue>();
   CKPT_ASSIGN(const uint64_t usual, model.count("num_key_value_heads"));

@@ -41,7 +41,7 @@ struct Expert {
 // The experts by projection (its row), then by their index.
 using Experts = std::map<const NameRule*, std::map<uint64_t, Expert>>;
 
-// Those of a tensor that are there, by number.
+// The parts of one tensor that were read so far, by their numbers.
 struct Parts {
   uint64_t expected = 0;
   std::map<uint64_t, Tensor> found;

@@ -63,7 +63,8 @@ bool is_other_nomic(const JsonValue& config) {
          is_not("rotary_emb_fraction", 1.0) || is_not("rotary_emb_interleaved", false) ||
          is_not("rotary_emb_scale_base", nullptr);
 }
-// The fields that the class calls otherwise than others, and those of the models that are read.
+// Writes config.json's fields under the names of Nomic's class, and those that have one value in
+// all models that are read.
 void add_nomic_fields(const GraphConfig& made) {
   JsonValue& config = made.config;
   config["n_layer"] = made.layers;

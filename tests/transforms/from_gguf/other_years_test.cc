@@ -62,7 +62,7 @@ TEST(FilesOfOtherYears, WeightsWithMultipliersAreThoseOfBase) {
                   "falcon-h1");
 }
 
-// Converters before late 2025 wrote a reranker as the language model that it is.
+// Converters before late 2025 wrote a reranker as a plain language model, without its outputs.
 TEST(FilesOfOtherYears, RerankersOutputsAreRowsThatTheFileHasElsewhere) {
   Checkpoint file = file_of("qwen3-reranker", "qwen2");
   expect_returned(returned(file, with_base("qwen3-reranker")), "qwen3-reranker");
